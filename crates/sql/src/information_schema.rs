@@ -6,6 +6,7 @@
 
 pub mod activity;
 mod columns;
+mod constraints;
 mod keywords;
 mod nodes;
 mod restart;
@@ -296,26 +297,14 @@ pub async fn rows(
                 .flat_map(|table| statistics_rows(table, known.get(&table.id)))
                 .collect()
         }
-        VirtualTable::KeyColumnUsage => {
-            visible_tables(&catalogue).flat_map(|table| key_usage_rows(table)).collect()
-        }
+        VirtualTable::KeyColumnUsage => visible_tables(&catalogue)
+            .flat_map(|table| constraints::key_usage_rows(table))
+            .collect(),
         VirtualTable::TableConstraints => visible_tables(&catalogue)
-            .flat_map(|table| {
-                let unique = |index: &&types::Index| index.kind != IndexKind::Ordinary;
-                shown_indexes(table).into_iter().filter(unique).map(|index| {
-                    let kind =
-                        if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" };
-                    vec![
-                        text("def"),
-                        text(&table.database),
-                        text(&index.name),
-                        text(&table.database),
-                        text(&table.name),
-                        text(kind),
-                        text("YES"),
-                    ]
-                })
-            })
+            .flat_map(|table| constraints::constraint_rows(table))
+            .collect(),
+        VirtualTable::ReferentialConstraints => visible_tables(&catalogue)
+            .flat_map(|table| constraints::referential_rows(&catalogue, table))
             .collect(),
         VirtualTable::ProcessList => activity::processes(session, usize::MAX, warnings).await,
         VirtualTable::PerformanceProcessList => {
@@ -340,8 +329,7 @@ pub async fn rows(
         VirtualTable::Keywords => keywords::words()
             .map(|(word, is_reserved)| vec![text(word), number(u64::from(is_reserved))])
             .collect(),
-        VirtualTable::ReferentialConstraints
-        | VirtualTable::Routines
+        VirtualTable::Routines
         | VirtualTable::Triggers
         | VirtualTable::Parameters
         | VirtualTable::Events
@@ -551,30 +539,6 @@ fn statistics_rows(table: &Table, known: Option<&TableStatistics>) -> Vec<Vec<Va
                 text(""),
                 text(&index.comment),
                 text("YES"),
-                Value::Null,
-            ]);
-        }
-    }
-    rows
-}
-
-fn key_usage_rows(table: &Table) -> Vec<Vec<Value>> {
-    let mut rows = Vec::new();
-    let unique = |index: &&types::Index| index.kind != IndexKind::Ordinary;
-    for index in shown_indexes(table).into_iter().filter(unique) {
-        for (position, part) in index.parts.iter().enumerate() {
-            rows.push(vec![
-                text("def"),
-                text(&table.database),
-                text(&index.name),
-                text("def"),
-                text(&table.database),
-                text(&table.name),
-                text(&table.columns[usize::from(part.column)].name),
-                number(position as u64 + 1),
-                Value::Null,
-                Value::Null,
-                Value::Null,
                 Value::Null,
             ]);
         }

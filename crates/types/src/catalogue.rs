@@ -434,9 +434,13 @@ impl Table {
     pub fn needs_writer(&self, change: RowChangeKind<'_>) -> bool {
         let is_unique = |index: &Index| index.kind != IndexKind::Ordinary;
         match change {
-            // Its entries in unique keys go with it.
+            // Its entries in unique keys go with it, and its children keep it or follow.
             RowChangeKind::Delete => {
-                self.indexes.iter().any(|index| matches!(index.kind, IndexKind::Unique { .. }))
+                !self.constraints.referenced_by.is_empty()
+                    || self
+                        .indexes
+                        .iter()
+                        .any(|index| matches!(index.kind, IndexKind::Unique { .. }))
             }
             RowChangeKind::Update(columns) => {
                 // The shards know no key but the row's own, no sequence, and not whether another column has changed.
@@ -447,10 +451,21 @@ impl Table {
                 let moves_sequence =
                     self.auto_increment.as_ref().is_some_and(|own| columns.contains(&own.column));
                 moves_sequence
+                    || columns.iter().any(|column| self.is_in_foreign_key(*column))
                     || columns.iter().any(is_key)
                     || self.columns.iter().any(|column| column.on_update_now)
             }
         }
+    }
+
+    /// Does the column belong to a foreign key of the table, or to a key that one references?
+    fn is_in_foreign_key(&self, column: u16) -> bool {
+        let Constraints { foreign_keys, referenced_by, .. } = &self.constraints;
+        let name = &self.columns[usize::from(column)].name;
+        foreign_keys.iter().any(|key| key.columns.contains(&column))
+            || referenced_by.iter().any(|reference| {
+                reference.key.parent_columns.iter().any(|own| own.eq_ignore_ascii_case(name))
+            })
     }
 
     /// The indexes in the order MySQL keeps and shows them: unique ones before others, among them those whose columns

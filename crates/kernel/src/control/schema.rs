@@ -478,6 +478,13 @@ fn rename_table(
     unname(catalogue, &old);
     let mut table = (*old).clone();
     table.name = name.into();
+    // Names that were made of the table's follow it.
+    let (made_of, makes) = (format!("{}_ibfk_", old.name), format!("{name}_ibfk_"));
+    for key in &mut table.constraints.foreign_keys {
+        if let Some(number) = key.name.strip_prefix(&made_of) {
+            key.name = format!("{makes}{number}");
+        }
+    }
     let target = catalogue.databases.get_mut(&database.to_lowercase()).expect("found above");
     table.database = target.name.clone();
     target.tables.insert(table.name.clone(), id);

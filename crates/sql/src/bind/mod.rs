@@ -25,6 +25,7 @@ mod column_type;
 mod create_select;
 mod estimate;
 mod expr;
+pub mod foreign_key;
 mod from;
 mod function;
 mod group;

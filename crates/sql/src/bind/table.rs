@@ -547,8 +547,8 @@ fn refuse_unsupported(create: &ast::CreateTable) -> Result<(), SqlError> {
     if create.temporary {
         return Err(SqlError::not_supported("TEMPORARY TABLE"));
     }
-    if !create.foreign_keys.is_empty() {
-        return Err(SqlError::not_supported("FOREIGN KEY"));
+    if !create.foreign_keys.is_empty() && create.as_query.is_some() {
+        return Err(SqlError::not_supported("FOREIGN KEY in CREATE TABLE ... SELECT"));
     }
     if !create.checks.is_empty() {
         return Err(SqlError::not_supported("CHECK"));

@@ -21,6 +21,7 @@
 //! | `guard` | time limits and what a session forbids itself |
 
 mod create_select;
+mod foreign_keys;
 mod functions;
 mod guard;
 mod lookup;

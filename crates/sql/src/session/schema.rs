@@ -68,6 +68,7 @@ impl Session {
                     return Err(SqlError::no_such_table(&view.database, &view.name).into());
                 }
                 let table = self.own_table(table)?;
+                self.check_truncated(&table)?;
                 self.change(SchemaChange::TruncateTable { id: table.id }).await?;
                 Ok(0)
             }
@@ -199,6 +200,8 @@ impl Session {
             }
             return Err(missing.into());
         };
+        let tables = database.tables.values().filter_map(|id| catalogue.table_by_id(*id));
+        self.check_dropped(&tables.map(|table| &**table).collect::<Vec<&Table>>())?;
         let (own_name, table_count) = (database.name.clone(), database.tables.len() as u64);
         let dropped = self.change(SchemaChange::DropDatabase { name: own_name.clone() }).await;
         match dropped {
@@ -246,6 +249,9 @@ impl Session {
             Some(source) => {
                 let source = self.own_table(source)?;
                 let mut table = (*source).clone();
+                // As in MySQL, foreign keys are not copied.
+                table.constraints.foreign_keys.clear();
+                table.constraints.referenced_by.clear();
                 table.database = database;
                 table.name.clone_from(&create.name.name);
                 if let Some(sequence) = &mut table.auto_increment {
@@ -255,17 +261,18 @@ impl Session {
             }
             None => {
                 let environment = self.environment.clone();
-                let table = {
+                let mut table = {
                     let binder = &mut Binder::new(&catalogue, &environment, &*self, &[]);
                     binder.table_definition(create, &database, collation)?
                 };
+                self.key_context(&catalogue).add_all(&mut table, &create.foreign_keys)?;
                 for (position, index) in table.indexes.iter().enumerate() {
                     self.warn_of_twin(&table, &table.indexes[..position], index);
                 }
                 table
             }
         };
-        match self.change(SchemaChange::CreateTable(Box::new(table))).await {
+        match self.create_with_parents(table).await {
             Err(failure)
                 if create.if_not_exists && failure.error.code == code::ER_TABLE_EXISTS_ERROR =>
             {
@@ -326,6 +333,7 @@ impl Session {
                 self.note(WarningLevel::Note, SqlError::bad_table(name));
             }
         }
+        self.check_dropped(&tables.iter().map(|table| &**table).collect::<Vec<&Table>>())?;
         for table in tables {
             match self.change(SchemaChange::DropTable { id: table.id }).await {
                 Err(failure) if failure.error.code == code::ER_BAD_TABLE_ERROR => {
@@ -421,7 +429,7 @@ impl Session {
         }
     }
 
-    async fn add_index_of(
+    pub(super) async fn add_index_of(
         &mut self,
         table: &Arc<Table>,
         index: types::Index,
@@ -446,6 +454,7 @@ impl Session {
         let mut without = (**table).clone();
         let index = remove_index(&mut without, name)?;
         check_sequence(table, &without)?;
+        self.check_dropped_index(table, &without)?;
         self.drop_index_of(table, &index).await
     }
 
@@ -511,6 +520,22 @@ impl Session {
                     steps.renamed = (!is_own).then(|| target.clone());
                     continue;
                 }
+                A::AddForeignKey(key) => {
+                    // Looked at before the first step is done, and again in its turn.
+                    let catalogue = self.catalogue();
+                    let (key, index) = self.key_context(&catalogue).definition(&planned, key)?;
+                    planned.indexes.extend(index);
+                    planned.constraints.foreign_keys.push(key);
+                    continue;
+                }
+                A::DropForeignKey(name) => {
+                    drop_key(&mut planned, name)?;
+                    continue;
+                }
+                A::DropConstraint(name) if has_key(&planned, name) => {
+                    drop_key(&mut planned, name)?;
+                    continue;
+                }
                 A::DropIndex(_)
                 | A::RenameIndex { .. }
                 | A::DisableKeys
@@ -531,11 +556,9 @@ impl Session {
                     "ALTER TABLE of table options".to_string()
                 }
                 A::AddColumn { .. } => "ALTER TABLE ADD COLUMN".into(),
-                A::AddForeignKey(_) => "FOREIGN KEY".into(),
                 A::AddCheck(_) => "CHECK".into(),
                 A::DropColumn(_) => "ALTER TABLE DROP COLUMN".into(),
                 A::DropPrimaryKey => "ALTER TABLE DROP PRIMARY KEY".into(),
-                A::DropForeignKey(_) => "ALTER TABLE DROP FOREIGN KEY".into(),
                 A::DropConstraint(_) => "ALTER TABLE DROP CONSTRAINT".into(),
                 A::ModifyColumn { .. } => "ALTER TABLE MODIFY COLUMN".into(),
                 A::ChangeColumn { .. } => "ALTER TABLE CHANGE COLUMN".into(),
@@ -549,7 +572,22 @@ impl Session {
             return Err(SqlError::not_supported(refused).into());
         }
         check_sequence(&table, &planned)?;
+        self.check_dropped_index(&without_dropped_keys(&table, &planned), &planned)?;
+        for operation in &alter.operations {
+            match operation {
+                A::DropForeignKey(name) => self.drop_foreign_key(&table, name).await?,
+                A::DropConstraint(name) if has_key(&table, name) => {
+                    self.drop_foreign_key(&table, name).await?;
+                }
+                _ => {}
+            }
+        }
         self.alter_indexes(&table, &steps).await?;
+        for operation in &alter.operations {
+            if let A::AddForeignKey(key) = operation {
+                self.add_foreign_key(&table, key).await?;
+            }
+        }
         if let Some(target) = &steps.renamed {
             let source = ast::ObjectName::new(Some(table.database.clone()), table.name.clone());
             self.rename_table(&source, target).await?;
@@ -607,6 +645,29 @@ impl Session {
     fn newest(&self, table: &Arc<Table>) -> Arc<Table> {
         self.catalogue().table_by_id(table.id).cloned().unwrap_or_else(|| table.clone())
     }
+}
+
+fn has_key(table: &Table, name: &str) -> bool {
+    table.constraints.foreign_keys.iter().any(|key| key.name.eq_ignore_ascii_case(name))
+}
+
+/// Takes a foreign key out of a definition; 1091 if it is not there.
+fn drop_key(table: &mut Table, name: &str) -> Result<(), SqlError> {
+    if !has_key(table, name) {
+        return Err(SqlError::new(
+            code::ER_CANT_DROP_FIELD_OR_KEY,
+            format!("Can't DROP '{name}'; check that column/key exists"),
+        ));
+    }
+    table.constraints.foreign_keys.retain(|key| !key.name.eq_ignore_ascii_case(name));
+    Ok(())
+}
+
+/// The table with those of its foreign keys that the planned one has, too: others need no index any more.
+fn without_dropped_keys(table: &Table, planned: &Table) -> Table {
+    let mut kept = table.clone();
+    kept.constraints.foreign_keys.retain(|key| has_key(planned, &key.name));
+    kept
 }
 
 /// What an ALTER TABLE does, checked.

@@ -367,6 +367,7 @@ impl Session {
                 self.client.set_durability(Durability::of_name(&text));
             }
             "skarv_strict_snapshot" => self.settings.strict_snapshot = text == "ON",
+            "foreign_key_checks" => self.settings.foreign_key_checks = text == "ON",
             "skarv_snapshot_age_max" => {
                 self.settings.snapshot_age_max_seconds = text.parse().unwrap_or(300);
             }

@@ -174,6 +174,8 @@ pub struct Settings {
     pub commit_token: Option<String>,
     /// skarv_strict_snapshot: at REPEATABLE READ the first to change a row wins.
     pub strict_snapshot: bool,
+    /// foreign_key_checks: are parents and children looked for?
+    pub foreign_key_checks: bool,
     /// skarv_snapshot_age_max: how old the snapshots that the session takes may get.
     pub snapshot_age_max_seconds: u32,
     /// Grows with every change of `kept`.
@@ -210,6 +212,7 @@ impl Default for Settings {
             timestamp_micros: None,
             kept: BTreeMap::new(),
             strict_snapshot: false,
+            foreign_key_checks: true,
             snapshot_age_max_seconds: 300,
             kept_version: 1,
         }

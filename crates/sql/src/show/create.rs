@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use types::convert::to_text;
-use types::{Collation, Column, ColumnDefault, ColumnType, Index, IndexKind, Table, Value};
+use types::{
+    Collation, Column, ColumnDefault, ColumnType, ForeignKey, Index, IndexKind, ReferenceAction,
+    Table, Value,
+};
 
 use crate::execute::evaluate::shifted;
 use crate::information_schema::shown_indexes;
@@ -90,6 +93,9 @@ pub fn create_table_text(table: &Table, offset_seconds: i32) -> String {
     for index in shown_indexes(table) {
         lines.push(index_text(table, index));
     }
+    for key in &table.constraints.foreign_keys {
+        lines.push(foreign_key_text(table, key));
+    }
     let mut text = format!("CREATE TABLE {} (\n", quoted(&table.name));
     for (position, line) in lines.iter().enumerate() {
         let comma = if position + 1 < lines.len() { "," } else { "" };
@@ -160,6 +166,33 @@ fn column_text(table: &Table, column: &Column, offset_seconds: i32) -> String {
     }
     if !column.comment.is_empty() {
         let _ = write!(text, " COMMENT {}", literal(&column.comment));
+    }
+    text
+}
+
+/// A foreign key as definitions and errors show it.
+pub fn foreign_key_text(table: &Table, key: &ForeignKey) -> String {
+    let columns = key.columns.iter().map(|own| quoted(&table.columns[usize::from(*own)].name));
+    let columns = columns.collect::<Vec<String>>().join(", ");
+    let referenced: Vec<String> = key.parent_columns.iter().map(|own| quoted(own)).collect();
+    let database = match key.parent_database.eq_ignore_ascii_case(&table.database) {
+        true => String::new(),
+        false => format!("{}.", quoted(&key.parent_database)),
+    };
+    let mut text = format!(
+        "CONSTRAINT {} FOREIGN KEY ({columns}) REFERENCES {database}{} ({})",
+        quoted(&key.name),
+        quoted(&key.parent_table),
+        referenced.join(", ")
+    );
+    for (event, action) in [("DELETE", key.on_delete), ("UPDATE", key.on_update)] {
+        let action = match action {
+            ReferenceAction::NoAction => continue,
+            ReferenceAction::Restrict => "RESTRICT",
+            ReferenceAction::Cascade => "CASCADE",
+            ReferenceAction::SetNull => "SET NULL",
+        };
+        let _ = write!(text, " ON {event} {action}");
     }
     text
 }

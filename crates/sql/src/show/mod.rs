@@ -10,7 +10,7 @@
 //! | `explain`, `explain_joined` | EXPLAIN |
 //! | `view` | SHOW CREATE VIEW, and the columns of views |
 
-mod create;
+pub mod create;
 mod engine;
 pub mod explain;
 mod explain_joined;

@@ -115,7 +115,9 @@ impl TableWriter<'_> {
         let is_last = unique_indexes(self.table).all(|(number, _)| number <= first.index);
         let old = RowView::new(self.layout, &known.rows[&first.primary_key]);
         let new = change.new.as_ref().map(|new| new.values.as_slice()).unwrap_or_default();
-        if conflicts.len() == 1 && is_last && is_same_row(self.table, &old, new) {
+        // A row that others reference goes and comes.
+        let is_kept = is_last && self.table.constraints.referenced_by.is_empty();
+        if conflicts.len() == 1 && is_kept && is_same_row(self.table, &old, new) {
             self.changed.affected += 1;
             self.copied += 1;
             return Ok(());
@@ -193,6 +195,11 @@ impl TableWriter<'_> {
         known: &mut KnownKeys,
         change: RowChange,
     ) -> Result<(), Failure> {
+        if !self.has_parents(context, &change).await?
+            || !self.is_free_of_children(context, &change).await?
+        {
+            return Ok(());
+        }
         self.note(known, &change);
         self.add(context, catalogue, change).await
     }

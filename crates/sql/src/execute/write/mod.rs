@@ -10,6 +10,7 @@
 //! | AUTO_INCREMENT | [`sequence`] |
 //! | encoding, the length of keys | [`row_keys`] |
 //! | taken keys: IGNORE, REPLACE, ON DUPLICATE KEY UPDATE | [`duplicate`] |
+//! | FOREIGN KEY: parents that must be there, children that follow | [`foreign_key`] |
 //! | operations on the row and its entries in unique keys, in batches | here |
 //! | the error of a refused batch | [`refused`] |
 //!
@@ -20,6 +21,7 @@
 //! A change whose row needs nothing of this ([`types::Table::needs_writer`]) is sent to the shards unseen ([`shipped`]).
 
 mod duplicate;
+mod foreign_key;
 mod refused;
 mod row_keys;
 mod sequence;
@@ -35,6 +37,8 @@ use types::{Catalogue, RowLayout, Table, Value};
 use super::{Changed, Context, Failure, Pace, value_size};
 use crate::error::{SqlError, code};
 use crate::plan::{AssignmentPlan, InsertMode, InsertPlan, RowCheck};
+use foreign_key::{Cascade, ForeignKeys};
+pub use foreign_key::{leading_index, referenced_index};
 pub use row_keys::{changes_unique_key, key_too_long};
 use sequence::{Sequence, Wish};
 pub use values::{Storing, default_value, store_value};
@@ -114,6 +118,8 @@ struct Pending {
     bytes: usize,
     /// The greatest value that a changed row has for the AUTO_INCREMENT column.
     sequence_value: u64,
+    /// What they do to children.
+    cascades: Vec<Cascade>,
 }
 
 /// Writes the changes that a statement makes in one table.
@@ -133,9 +139,13 @@ pub struct TableWriter<'p> {
     queue_bytes: usize,
     queue_rows_max: usize,
     pending: Pending,
+    /// None before the first change.
+    foreign_keys: Option<ForeignKeys>,
+    /// Writers around this one, whose changes its own follow.
+    depth: usize,
     pace: Pace,
     changed: Changed,
-    /// Rows that WITH CHECK OPTION has left out.
+    /// Rows that WITH CHECK OPTION, or IGNORE with a foreign key, has left out.
     left_out: u64,
     /// New rows of the statement that are in the table now, themselves or as a row that ON DUPLICATE KEY UPDATE has changed.
     copied: u64,
@@ -156,6 +166,8 @@ impl<'p> TableWriter<'p> {
             queue_bytes: 0,
             queue_rows_max: CHANGES_PER_BATCH,
             pending: Pending::default(),
+            foreign_keys: None,
+            depth: 0,
             pace: Pace::default(),
             changed: Changed::default(),
             left_out: 0,
@@ -218,6 +230,15 @@ impl<'p> TableWriter<'p> {
         context: &mut Context<'_>,
         change: RowChange,
     ) -> Result<(), Failure> {
+        if self.foreign_keys.is_none() {
+            let keys = ForeignKeys::of(context, self.table);
+            let is_plain = change.old.is_none() && matches!(self.duplicates, Duplicates::Refuse);
+            if keys.have_own() && !is_plain {
+                // Each change is written before the next one looks for its parents and children.
+                self.queue_rows_max = 1;
+            }
+            self.foreign_keys = Some(keys);
+        }
         if self.queue_rows_max <= self.queue.len() || BATCH_SIZE_MAX <= self.queue_bytes {
             self.flush(context, false).await?;
         }
@@ -256,6 +277,11 @@ impl<'p> TableWriter<'p> {
                 failed = Some(error.into());
                 break;
             }
+        }
+        if matches!(self.duplicates, Duplicates::Refuse)
+            && let Some(failure) = self.keep_those_with_parents(context, &mut ready).await?
+        {
+            failed = Some(failure);
         }
         self.write(context, ready, is_last && failed.is_none()).await?;
         failed.map_or(Ok(()), Err)
@@ -315,7 +341,16 @@ impl<'p> TableWriter<'p> {
             return self.write_decided(context, &catalogue, changes, is_last).await;
         }
         for change in changes {
-            self.add(context, &catalogue, change).await?;
+            match self.is_free_of_children(context, &change).await {
+                Ok(true) => self.add(context, &catalogue, change).await?,
+                Ok(false) => {}
+                Err(failure) if failure.leaves_statement() => {
+                    // What is decided may fail itself.
+                    self.send(context, false).await?;
+                    return Err(failure);
+                }
+                Err(failure) => return Err(failure),
+            }
         }
         self.send(context, is_last).await
     }
@@ -331,6 +366,8 @@ impl<'p> TableWriter<'p> {
         if !self.pending.ops.is_empty() && BATCH_SIZE_MAX < self.pending.bytes + bytes {
             self.send(context, false).await?;
         }
+        let cascades = self.cascades_of(&change);
+        self.pending.cascades.extend(cascades);
         let ops = match (&change.old, &change.new) {
             (Some(old), Some(_)) => {
                 client::replace_ops(catalogue, self.table, old, &change.encoded)
@@ -366,12 +403,13 @@ impl<'p> TableWriter<'p> {
             return Ok(());
         }
         sequence::raise(context, self.table, pending.sequence_value).await?;
+        let is_last = is_last && pending.cascades.is_empty();
         let commit = is_last && context.commits_with_last_request();
         let batch = client::Batch { ops: pending.ops, commit, ..context.batch() };
         match context.client().execute(batch).await {
             Ok(result) => {
                 context.warnings.extend(result.warnings);
-                Ok(())
+                self.cascade(context, pending.cascades).await
             }
             Err(refusal) => {
                 let (table, layout) = (self.table, self.layout);

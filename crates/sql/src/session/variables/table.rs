@@ -45,7 +45,6 @@ const TUNING: &str = "a hint for memory or speed in MySQL, too: no result depend
 const NO_BINARY_LOG: &str = "no binary log is written, with either value";
 const NO_STATEMENT_LOG: &str = "no statement is logged, with either value";
 const NO_MYISAM: &str = "it is about MyISAM tables, and there are none";
-const NO_FOREIGN_KEYS: &str = "foreign keys are refused, so there are none to check";
 const ALWAYS_CHECKED: &str = "OFF only allows an engine to check less";
 const NO_VIEWS: &str = "there are no views";
 const NO_ROUTINES: &str = "there are no stored routines";
@@ -156,7 +155,7 @@ pub static VARIABLES: &[Variable] = &[
     read_only("external_user", Session, Text("")),
     only("flush", Global, Bool(false)),
     only("flush_time", Global, int(0, 0, YEAR)),
-    any("foreign_key_checks", Both, Bool(true), NO_FOREIGN_KEYS),
+    acts("foreign_key_checks", Both, Bool(true)),
     only("ft_boolean_syntax", Global, Text("+ -><()~*:\"\"&|")),
     only("general_log", Global, Bool(false)),
     only("generated_random_password_length", Both, int(20, 5, 255)),

@@ -1,0 +1,260 @@
+//! Foreign keys under concurrency: sessions on all nodes insert, move and delete parents and children at random, at every isolation
+//! level, with foreign keys that come and go beside them. No snapshot has a child without its parent, what CASCADE and SET NULL
+//! leave is what the parents' changes say, and nobody is refused for a reason that is none.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sim::options::{SECOND, Shape};
+use sim::statements::quiet_world;
+use sim::world::World;
+use sql::Session;
+use sql::check::random::Random;
+use sql::script::Answer;
+
+/// Of the threads that run statements in a node.
+const STACK_SIZE: usize = 16 << 20;
+
+const PARENT_COUNT: usize = 12;
+const CHANGES_PER_WRITER: usize = 120;
+const ROUNDS_PER_READER: usize = 30;
+const ISOLATIONS: [&str; 3] = ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
+
+const TABLES: [&str; 7] = [
+    "CREATE TABLE p (id INT PRIMARY KEY, u INT NOT NULL, UNIQUE KEY (u))",
+    "CREATE TABLE kept (id INT PRIMARY KEY, pid INT, FOREIGN KEY (pid) REFERENCES p (id))",
+    "CREATE TABLE gone (id INT PRIMARY KEY, pid INT NOT NULL, FOREIGN KEY (pid) REFERENCES p (id) \
+     ON DELETE CASCADE ON UPDATE CASCADE)",
+    "CREATE TABLE freed (id INT PRIMARY KEY, pid INT, FOREIGN KEY (pid) REFERENCES p (id) \
+     ON DELETE SET NULL ON UPDATE SET NULL)",
+    "CREATE TABLE far (id INT PRIMARY KEY, pu INT, FOREIGN KEY (pu) REFERENCES p (u) \
+     ON DELETE CASCADE ON UPDATE CASCADE)",
+    "CREATE TABLE grand (id INT PRIMARY KEY, gid INT, FOREIGN KEY (gid) REFERENCES gone (id) \
+     ON DELETE CASCADE ON UPDATE SET NULL)",
+    "CREATE TABLE tree (id INT PRIMARY KEY, up INT, FOREIGN KEY (up) REFERENCES tree (id) \
+     ON DELETE CASCADE)",
+];
+
+/// Each counts children without a parent.
+const ORPHANS: [&str; 6] = [
+    "SELECT COUNT(*) FROM kept c LEFT JOIN p ON p.id = c.pid WHERE c.pid IS NOT NULL AND p.id IS NULL",
+    "SELECT COUNT(*) FROM gone c LEFT JOIN p ON p.id = c.pid WHERE p.id IS NULL",
+    "SELECT COUNT(*) FROM freed c WHERE c.pid NOT IN (SELECT id FROM p)",
+    "SELECT COUNT(*) FROM far c LEFT JOIN p ON p.u = c.pu WHERE c.pu IS NOT NULL AND p.u IS NULL",
+    "SELECT COUNT(*) FROM grand c WHERE c.gid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM gone g WHERE g.id = c.gid)",
+    "SELECT COUNT(*) FROM tree c LEFT JOIN tree p ON p.id = c.up WHERE c.up IS NOT NULL AND p.id IS NULL",
+];
+
+/// What a statement of a writer may end with: taken keys, foreign keys, deadlocks, waits that took too long, changed definitions.
+const EXPECTED_ERRORS: [u16; 7] = [1062, 1205, 1213, 1412, 1451, 1452, 3008];
+
+async fn ask(session: &mut Session, text: &str) -> Answer {
+    let mut answer = Answer::default();
+    session.query(text.as_bytes(), &mut answer).await;
+    answer
+}
+
+async fn must(session: &mut Session, text: &str) {
+    let answer = ask(session, text).await;
+    assert!(answer.error.is_none(), "{text}: {:?}", answer.error);
+}
+
+async fn prepare(mut session: Session) {
+    must(&mut session, "CREATE DATABASE test").await;
+    must(&mut session, "USE test").await;
+    for table in TABLES {
+        must(&mut session, table).await;
+    }
+    for id in 1..=PARENT_COUNT {
+        must(&mut session, &format!("INSERT INTO p VALUES ({id}, {})", 100 + id)).await;
+        must(&mut session, &format!("INSERT INTO tree VALUES ({id}, NULL)")).await;
+    }
+}
+
+/// A statement about some family.
+fn statement(random: &mut Random) -> String {
+    let parent = 1 + random.below(PARENT_COUNT);
+    let other = 1 + random.below(PARENT_COUNT);
+    let child = 1 + random.below(40);
+    let other_child = 1 + random.below(40);
+    match random.below(20) {
+        0 | 1 => format!("INSERT INTO kept VALUES ({child}, {parent})"),
+        2 | 3 => format!("INSERT INTO gone VALUES ({child}, {parent}), ({}, {other})", child + 40),
+        4 => format!("REPLACE INTO freed VALUES ({child}, {parent})"),
+        5 => format!(
+            "INSERT INTO far VALUES ({child}, {}) ON DUPLICATE KEY UPDATE pu = VALUES(pu)",
+            100 + parent
+        ),
+        6 => format!(
+            "INSERT IGNORE INTO grand VALUES ({child}, {other_child}), ({}, {child})",
+            child + 40
+        ),
+        7 => format!("DELETE FROM p WHERE id = {parent}"),
+        8 => format!("DELETE FROM p WHERE id IN ({parent}, {other})"),
+        9 => format!("INSERT IGNORE INTO p VALUES ({parent}, {})", 100 + parent),
+        10 => format!(
+            "INSERT IGNORE INTO p VALUES ({parent}, {}), ({other}, {})",
+            100 + parent,
+            100 + other
+        ),
+        11 => format!("UPDATE p SET id = {other} WHERE id = {parent}"),
+        12 => format!("UPDATE p SET u = {} WHERE id = {parent}", 100 + other),
+        13 => format!("UPDATE gone SET pid = {parent} WHERE id = {child}"),
+        14 => format!("UPDATE gone SET id = {other_child} WHERE id = {child}"),
+        15 => format!("DELETE FROM kept WHERE pid = {parent} OR id = {child}"),
+        16 => format!("DELETE FROM gone WHERE id < {}", random.below(20)),
+        17 => format!("UPDATE tree SET up = {parent} WHERE id = {other}"),
+        18 => format!("DELETE FROM tree WHERE id = {parent}"),
+        _ => format!(
+            "INSERT INTO tree VALUES ({}, {parent}), ({}, {})",
+            child + 20,
+            child + 60,
+            child + 20
+        ),
+    }
+}
+
+async fn write(mut session: Session, seed: u64, done: Rc<Cell<usize>>) {
+    let mut random = Random::new(seed);
+    must(&mut session, "USE test").await;
+    must(&mut session, "SET innodb_lock_wait_timeout = 2").await;
+    for _ in 0..CHANGES_PER_WRITER {
+        let isolation = *random.pick(&ISOLATIONS);
+        must(&mut session, &format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")).await;
+        let count = random.below(4);
+        if count > 0 {
+            must(&mut session, "BEGIN").await;
+        }
+        for _ in 0..=count {
+            let text = statement(&mut random);
+            match ask(&mut session, &text).await.error {
+                None => done.set(done.get() + 1),
+                Some(error) if EXPECTED_ERRORS.contains(&error.code) => {}
+                Some(error) => panic!("{text}: {error}"),
+            }
+        }
+        if count > 0 {
+            let end = if random.below(4) == 0 { "ROLLBACK" } else { "COMMIT" };
+            ask(&mut session, end).await;
+        }
+    }
+}
+
+/// A foreign key goes and comes beside the changes: rows without a parent keep it from coming back, and are deleted then.
+async fn define(mut session: Session) {
+    must(&mut session, "USE test").await;
+    for _ in 0..4 {
+        must(&mut session, "ALTER TABLE kept DROP FOREIGN KEY kept_ibfk_1").await;
+        let add = "ALTER TABLE kept ADD CONSTRAINT kept_ibfk_1 FOREIGN KEY (pid) REFERENCES p (id)";
+        loop {
+            match ask(&mut session, add).await.error {
+                None => break,
+                Some(error) if error.code == 1452 => {
+                    ask(&mut session, "DELETE FROM kept WHERE pid NOT IN (SELECT id FROM p)").await;
+                }
+                Some(error) if matches!(error.code, 1205 | 1213 | 1412) => {}
+                Some(error) => panic!("{add}: {error}"),
+            }
+        }
+    }
+}
+
+async fn read(mut session: Session, isolation: &'static str, checked: Rc<Cell<usize>>, all: bool) {
+    must(&mut session, "USE test").await;
+    must(&mut session, &format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")).await;
+    let queries = if all { &ORPHANS[..] } else { &ORPHANS[1..] };
+    for round in 0..ROUNDS_PER_READER {
+        let is_open = round % 2 == 1;
+        if is_open {
+            must(&mut session, "BEGIN").await;
+        }
+        for query in queries {
+            let answer = ask(&mut session, query).await;
+            match answer.error {
+                // At SERIALIZABLE a reader may lose a deadlock.
+                Some(error) if matches!(error.code, 1205 | 1213 | 1412) => break,
+                Some(error) => panic!("{isolation}: {query}: {error}"),
+                None => {
+                    assert_eq!(answer.rows, [["0"]], "{isolation}: {query}");
+                    checked.set(checked.get() + 1);
+                }
+            }
+        }
+        if is_open {
+            ask(&mut session, "COMMIT").await;
+        }
+    }
+}
+
+/// What was done: changes that went well, and answers without an orphan.
+fn run(shape: Shape, seed: u64, has_definitions: bool) -> (usize, usize) {
+    let mut world = quiet_world(shape, seed).expect("a cluster");
+    let hosts = world.hosts();
+    let server = sql::Server::new(sql::ServerConfig { node: hosts[0].node, ..Default::default() });
+    let open = |world: &World, number: usize| {
+        let host = hosts[number % hosts.len()];
+        let client = world.client(host);
+        let now = client.wall_clock_micros();
+        let id = server.register(host.worker, "localhost", now).expect("there are few");
+        let info = sql::ConnectionInfo {
+            id,
+            worker: host.worker,
+            user: "root".into(),
+            host: "localhost".into(),
+            collation_id: 255,
+            ..Default::default()
+        };
+        let session = Session::new(Arc::clone(&server), client.session(), info);
+        (host, session.expect("no database yet"))
+    };
+    let (host, session) = open(&world, 0);
+    let task = world.spawn(host, Box::pin(prepare(session)));
+    assert!(world.run_until(600 * SECOND, |world| world.is_finished(host, task)), "it hangs");
+    let (done, checked) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let tasks = RefCell::new(Vec::new());
+    for number in 0..4 {
+        let (host, session) = open(&world, number);
+        let task = Box::pin(write(session, 1_000 * seed + number as u64, Rc::clone(&done)));
+        tasks.borrow_mut().push((host, world.spawn(host, task)));
+    }
+    for (number, isolation) in ISOLATIONS.into_iter().enumerate() {
+        let (host, session) = open(&world, number + 1);
+        let task = Box::pin(read(session, isolation, Rc::clone(&checked), !has_definitions));
+        tasks.borrow_mut().push((host, world.spawn(host, task)));
+    }
+    if has_definitions {
+        let (host, session) = open(&world, 1);
+        tasks.borrow_mut().push((host, world.spawn(host, Box::pin(define(session)))));
+    }
+    for (host, task) in tasks.into_inner() {
+        assert!(world.run_until(7200 * SECOND, |world| world.is_finished(host, task)), "it hangs");
+    }
+    // In the end all keys hold.
+    let (host, session) = open(&world, 0);
+    let task = Box::pin(read(session, ISOLATIONS[1], Rc::clone(&checked), true));
+    let task = world.spawn(host, task);
+    assert!(world.run_until(600 * SECOND, |world| world.is_finished(host, task)), "it hangs");
+    (done.get(), checked.get())
+}
+
+fn check(has_definitions: bool) {
+    for shape in [Shape::Single, Shape::Pair, Shape::TwoGroups] {
+        for seed in 1..=3 {
+            let thread = std::thread::Builder::new().stack_size(STACK_SIZE);
+            let ran = thread.spawn(move || run(shape, seed, has_definitions)).expect("a thread");
+            let (done, checked) = ran.join().unwrap_or_else(|_| panic!("{shape:?}, seed {seed}"));
+            assert!(300 < done && 300 < checked, "{shape:?}, seed {seed}: {done}, {checked}");
+        }
+    }
+}
+
+#[test]
+fn no_snapshot_has_an_orphan() {
+    check(false);
+}
+
+#[test]
+fn no_snapshot_has_an_orphan_while_keys_come_and_go() {
+    check(true);
+}

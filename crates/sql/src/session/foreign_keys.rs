@@ -1,0 +1,301 @@
+//! Definitions of foreign keys: with their tables, and of tables that are there.
+//!
+//! A transaction that changes a parent must know its children before there are any. So a table with parents is created under a
+//! hidden name, which returns when every node knows the parents' new children, and gets its own name then. A foreign key of a table
+//! that is there holds for all changes first; then the rows are read that nobody has checked, and if one has no parent the key is
+//! taken back.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use client::SchemaChange;
+use types::{Catalogue, ForeignKey, Table, ValueRef};
+
+use super::Session;
+use crate::bind::Binder;
+use crate::bind::foreign_key::KeyContext;
+use crate::bind::table::unfinished_name;
+use crate::error::{SqlError, code};
+use crate::execute::Failure;
+use crate::execute::write::{leading_index, referenced_index};
+use crate::parser::{Dialect, ast, parse_one};
+use crate::show::create::{foreign_key_text, quoted};
+use crate::{ColumnInfo, OkInfo, ResultSink};
+
+/// How often a change is planned again because the table had another one meanwhile.
+const ALTER_TRIES_MAX: u32 = 100;
+
+impl Session {
+    pub(super) fn key_context<'c>(&self, catalogue: &'c Catalogue) -> KeyContext<'c> {
+        KeyContext { catalogue, checks: self.settings.foreign_key_checks }
+    }
+
+    /// Creates a table.
+    pub(super) async fn create_with_parents(&mut self, mut table: Table) -> Result<(), Failure> {
+        let is_other = |key: &ForeignKey| {
+            key.parent_table != table.name
+                || !key.parent_database.eq_ignore_ascii_case(&table.database)
+        };
+        if !table.constraints.foreign_keys.iter().any(is_other) {
+            return self.change(SchemaChange::CreateTable(Box::new(table))).await;
+        }
+        let name = table.name.clone();
+        let database = table.database.clone();
+        let node = self.server.config().node;
+        let boot = self.client.client().state().incarnations.get(&node).copied();
+        table.name = unfinished_name(node, boot.unwrap_or_default(), &self.info.id.to_string());
+        let hidden = table.name.clone();
+        self.change(SchemaChange::CreateTable(Box::new(table))).await?;
+        let created = self.catalogue().table(&database, &hidden).map(|table| table.id);
+        // Gone already: its database was dropped.
+        let id = created.ok_or_else(|| SqlError::unknown_database(&database))?;
+        let named = self.change(SchemaChange::RenameTable { id, database, name }).await;
+        if named.is_err() {
+            let mut definitions = self.client.client().session();
+            // Refused only when it is gone already, with its database.
+            let _ = definitions.change_schema(SchemaChange::DropTable { id }).await;
+        }
+        named
+    }
+
+    /// ALTER TABLE ... ADD FOREIGN KEY.
+    pub(super) async fn add_foreign_key(
+        &mut self,
+        table: &Table,
+        written: &ast::ForeignKey,
+    ) -> Result<(), Failure> {
+        let current = self.newest_of(table)?;
+        let catalogue = self.catalogue();
+        let (key, index) = self.key_context(&catalogue).definition(&current, written)?;
+        if let Some(index) = index {
+            let current = self.newest_of(table)?;
+            self.add_index_of(&current, index).await?;
+        }
+        let added = key.clone();
+        self.alter_constraints(table, &mut |table| {
+            table.constraints.foreign_keys.push(added.clone());
+            Ok(())
+        })
+        .await?;
+        if !self.settings.foreign_key_checks {
+            return Ok(());
+        }
+        let checked = self.check_rows(table, &key).await;
+        if checked.is_err() {
+            self.alter_constraints(table, &mut |table| {
+                table.constraints.foreign_keys.retain(|own| own.name != key.name);
+                Ok(())
+            })
+            .await?;
+        }
+        checked
+    }
+
+    /// ALTER TABLE ... DROP FOREIGN KEY.
+    pub(super) async fn drop_foreign_key(
+        &mut self,
+        table: &Table,
+        name: &str,
+    ) -> Result<(), Failure> {
+        self.alter_constraints(table, &mut |table| {
+            let keys = &mut table.constraints.foreign_keys;
+            match keys.iter().position(|key| key.name.eq_ignore_ascii_case(name)) {
+                Some(position) => {
+                    keys.remove(position);
+                    Ok(())
+                }
+                None => Err(SqlError::new(
+                    code::ER_CANT_DROP_FIELD_OR_KEY,
+                    format!("Can't DROP '{name}'; check that column/key exists"),
+                )),
+            }
+        })
+        .await
+    }
+
+    /// Gives the table another definition, of what it is now.
+    pub(super) async fn alter_constraints(
+        &mut self,
+        table: &Table,
+        change: &mut dyn FnMut(&mut Table) -> Result<(), SqlError>,
+    ) -> Result<(), Failure> {
+        let mut tries = 0;
+        loop {
+            let current = self.newest_of(table)?;
+            let mut definition = (*current).clone();
+            change(&mut definition)?;
+            let version = current.version;
+            let altered = SchemaChange::AlterTable { table: Box::new(definition), version };
+            match self.change(altered).await {
+                Err(failure)
+                    if failure.error.code == code::ER_TABLE_DEF_CHANGED
+                        && tries < ALTER_TRIES_MAX =>
+                {
+                    tries += 1;
+                    self.client.client().sleep_ms(1).await;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn newest_of(&self, table: &Table) -> Result<Arc<Table>, SqlError> {
+        let catalogue = self.catalogue();
+        let newest = catalogue.table_by_id(table.id).cloned();
+        newest.ok_or_else(|| SqlError::no_such_table(&table.database, &table.name))
+    }
+
+    /// 1452 if a row has no parent.
+    async fn check_rows(&mut self, table: &Table, key: &ForeignKey) -> Result<(), Failure> {
+        let column = |position: &u16| quoted(&table.columns[usize::from(*position)].name);
+        let pairs =
+            key.columns.iter().map(column).zip(key.parent_columns.iter().map(|c| quoted(c)));
+        let equal: Vec<String> =
+            pairs.map(|(own, referenced)| format!("c.{own} = p.{referenced}")).collect();
+        let known: Vec<String> =
+            key.columns.iter().map(|own| format!("c.{} IS NOT NULL", column(own))).collect();
+        let text = format!(
+            "SELECT 1 FROM {}.{} c LEFT JOIN {}.{} p ON {} WHERE {} AND p.{} IS NULL LIMIT 1",
+            quoted(&table.database),
+            quoted(&table.name),
+            quoted(&key.parent_database),
+            quoted(&key.parent_table),
+            equal.join(" AND "),
+            known.join(" AND "),
+            quoted(&key.parent_columns[0]),
+        );
+        if self.finds_row(&text).await? {
+            let message = format!(
+                "Cannot add or update a child row: a foreign key constraint fails (`{}`.`{}`, {})",
+                table.database,
+                table.name,
+                foreign_key_text(table, key)
+            );
+            return Err(SqlError::new(code::ER_NO_REFERENCED_ROW_2, message).into());
+        }
+        Ok(())
+    }
+
+    /// Does the query find a row? It reads what is committed now.
+    pub(super) async fn finds_row(&mut self, text: &str) -> Result<bool, Failure> {
+        let (statement, _) =
+            parse_one(text.as_bytes(), Dialect::default()).map_err(SqlError::from)?;
+        let mut tries = 0;
+        loop {
+            let catalogue = self.catalogue();
+            let environment = self.environment.clone();
+            let plan = Binder::new(&catalogue, &environment, &*self, &[]).plan(&statement)?;
+            self.client.next_statement();
+            let mut found = Found::default();
+            let (result, _) = self.run_inside(&plan, Vec::new(), true, &mut found).await;
+            match result {
+                Ok(_) => {
+                    self.commit_transaction().await?;
+                    return Ok(found.any);
+                }
+                Err(failure) => {
+                    self.rollback_transaction().await;
+                    if !failure.replan {
+                        return Err(failure);
+                    }
+                    tries = self.after_replan(tries, catalogue.version, &failure.error).await?;
+                }
+            }
+        }
+    }
+
+    /// 1553 for an index that a foreign key needs, of the table or of its children.
+    pub(super) fn check_dropped_index(
+        &self,
+        before: &Table,
+        after: &Table,
+    ) -> Result<(), SqlError> {
+        for key in &before.constraints.foreign_keys {
+            if let Some(index) = leading_index(before, &key.columns)
+                && leading_index(after, &key.columns).is_none()
+            {
+                return Err(needed(&before.indexes[index].name));
+            }
+        }
+        for reference in &before.constraints.referenced_by {
+            let columns = &reference.key.parent_columns;
+            if let Some(index) = referenced_index(before, columns)
+                && referenced_index(after, columns).is_none()
+            {
+                return Err(needed(&index.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// 1701 for a table that others reference.
+    pub(super) fn check_truncated(&self, table: &Table) -> Result<(), SqlError> {
+        let references = &table.constraints.referenced_by;
+        let other = references.iter().find(|reference| reference.child != table.id);
+        let Some(other) = other.filter(|_| self.settings.foreign_key_checks) else {
+            return Ok(());
+        };
+        let catalogue = self.catalogue();
+        let Some(child) = catalogue.table_by_id(other.child) else { return Ok(()) };
+        Err(SqlError::new(
+            code::ER_TRUNCATE_ILLEGAL_FK,
+            format!(
+                "Cannot truncate a table referenced in a foreign key constraint (`{}`.`{}`, CONSTRAINT `{}`)",
+                child.database, child.name, other.key.name
+            ),
+        ))
+    }
+
+    /// 3730 for tables that others reference, which are not dropped with them.
+    pub(super) fn check_dropped(&self, tables: &[&Table]) -> Result<(), SqlError> {
+        if !self.settings.foreign_key_checks {
+            return Ok(());
+        }
+        let catalogue = self.catalogue();
+        for table in tables {
+            let is_left = |id| tables.iter().all(|dropped| dropped.id != id);
+            let references = &table.constraints.referenced_by;
+            let Some(other) = references.iter().find(|reference| is_left(reference.child)) else {
+                continue;
+            };
+            let child = catalogue.table_by_id(other.child).map_or("", |child| &child.name);
+            return Err(SqlError::new(
+                code::ER_FK_CANNOT_DROP_PARENT,
+                format!(
+                    "Cannot drop table '{}' referenced by a foreign key constraint '{}' on table '{child}'.",
+                    table.name, other.key.name
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Notes whether a query has rows.
+#[derive(Default)]
+struct Found {
+    any: bool,
+}
+
+impl ResultSink for Found {
+    fn columns(&mut self, _columns: &[ColumnInfo]) {}
+    fn row(&mut self, _values: &[ValueRef<'_>]) {
+        self.any = true;
+    }
+    fn end_of_rows(&mut self, _info: &OkInfo) {}
+    fn ok(&mut self, _info: &OkInfo) {}
+    fn error(&mut self, _error: &SqlError) {}
+    fn is_full(&self) -> bool {
+        false
+    }
+    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+fn needed(index: &str) -> SqlError {
+    SqlError::new(
+        code::ER_DROP_INDEX_FK,
+        format!("Cannot drop index '{index}': needed in a foreign key constraint"),
+    )
+}
