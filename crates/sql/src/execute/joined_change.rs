@@ -117,6 +117,9 @@ impl Context<'_> {
             let assigned = assignments.iter().copied();
             let mut writer =
                 TableWriter::of_update(table, layout, None, assigned, storing, plan.ignore);
+            if 1 < plan.tables.len() && !table.constraints.foreign_keys.is_empty() {
+                writer.reread();
+            }
             let moves_keys = changes_unique_key(table, assignments);
             for row in rows.into_changes(moves_keys) {
                 let change = match row.new {

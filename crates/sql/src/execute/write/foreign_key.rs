@@ -21,7 +21,7 @@ use types::convert::SqlWarning;
 use types::wire::Bytes;
 use types::{
     Catalogue, ForeignKey, Index, IndexKind, IndexState, ReferenceAction, RowLayout, RowView,
-    Table, ValueRef, key,
+    Table, TableId, ValueRef, key,
 };
 
 use super::{RowChange, Storing, TableWriter};
@@ -38,6 +38,8 @@ const CASCADE_DEPTH_MAX: usize = 15;
 pub(super) struct ForeignKeys {
     parents: Vec<ParentKey>,
     children: Vec<ChildKey>,
+    /// What follows a row that is deleted may be other rows of the table.
+    comes_back: bool,
 }
 
 /// A foreign key of the table that is written.
@@ -150,13 +152,43 @@ impl ForeignKeys {
             let child = catalogue.table_by_id(reference.child)?;
             ChildKey::of(table, child, &reference.key)
         });
-        ForeignKeys { parents, children: children.collect() }
+        let children = children.collect();
+        ForeignKeys { parents, children, comes_back: comes_back(&catalogue, table) }
+    }
+
+    /// Rows of the table that a statement has found may be gone, or others, when it comes to delete them.
+    pub(super) fn come_back(&self) -> bool {
+        self.comes_back
     }
 
     /// Does the table reference itself, so that a row may be a parent of the next one?
     pub(super) fn have_own(&self) -> bool {
         self.parents.iter().any(|parent| parent.is_own)
     }
+}
+
+/// Do rows of the table change where others of its rows are deleted?
+fn comes_back(catalogue: &Catalogue, table: &Table) -> bool {
+    let mut reached: BTreeSet<TableId> = BTreeSet::new();
+    let mut deleted: Vec<&Table> = vec![table];
+    while let Some(parent) = deleted.pop() {
+        for reference in &parent.constraints.referenced_by {
+            match reference.key.on_delete {
+                ReferenceAction::NoAction | ReferenceAction::Restrict => continue,
+                ReferenceAction::Cascade | ReferenceAction::SetNull => {}
+            }
+            if reference.child == table.id {
+                return true;
+            }
+            if reference.key.on_delete == ReferenceAction::Cascade
+                && reached.insert(reference.child)
+                && let Some(child) = catalogue.table_by_id(reference.child)
+            {
+                deleted.push(child);
+            }
+        }
+    }
+    false
 }
 
 impl ChildKey {
@@ -211,10 +243,6 @@ impl ChildKey {
         }
     }
 
-    fn action(&self, is_deleted: bool) -> ReferenceAction {
-        if is_deleted { self.key.on_delete } else { self.key.on_update }
-    }
-
     /// Its children see a change from this row to that one.
     fn concerns(&self, old: &RowView<'_>, new: Option<&RowView<'_>>) -> bool {
         new.is_none_or(|new| !are_same(&self.referenced, old, new))
@@ -234,6 +262,44 @@ impl ChildKey {
 }
 
 impl TableWriter<'_> {
+    /// What becomes of children. As in InnoDB, an UPDATE that would come back to a table that it has changed is refused.
+    fn action(&self, child: &ChildKey, is_deleted: bool) -> ReferenceAction {
+        let own = child.child.id;
+        match is_deleted {
+            true => child.key.on_delete,
+            false if own == self.table.id || self.above.contains(&own) => ReferenceAction::Restrict,
+            false => child.key.on_update,
+        }
+    }
+
+    /// The change as it is now: what the changes before it have done to the row is in it. None: the row is gone.
+    pub(super) async fn up_to_date(
+        &self,
+        context: &mut Context<'_>,
+        change: RowChange,
+    ) -> Result<Option<RowChange>, Failure> {
+        let Some(old) = change.old.as_ref().filter(|_| change.new.is_none()) else {
+            return Ok(Some(change));
+        };
+        let key = key::primary_key_of_row(self.table, &RowView::new(self.layout, old));
+        let mut batch = context.batch();
+        batch.ops.push(Op {
+            table: self.table.id,
+            version: self.table.version,
+            kind: OpKind::Read {
+                key: Bytes(key.map_err(|_| super::key_too_long())?),
+                lock: Lock::Exclusive,
+                filter: None,
+                columns: Columns::All,
+            },
+        });
+        let results = context.execute_batch(batch).await?;
+        Ok(match results.into_iter().flatten().next() {
+            Some(OpResult::Row(Some(row))) => Some(RowChange { old: Some(row.0), ..change }),
+            _ => None,
+        })
+    }
+
     fn parents(&self) -> &[ParentKey] {
         self.foreign_keys.as_ref().map_or(&[], |keys| &keys.parents)
     }
@@ -429,7 +495,7 @@ impl TableWriter<'_> {
         let old = RowView::new(self.layout, old);
         let new = change.new.as_ref().map(|_| RowView::new(self.layout, &change.encoded));
         for child in self.children() {
-            let action = child.action(new.is_none());
+            let action = self.action(child, new.is_none());
             let keeps = matches!(action, ReferenceAction::NoAction | ReferenceAction::Restrict);
             if !keeps || !child.concerns(&old, new.as_ref()) {
                 continue;
@@ -461,7 +527,7 @@ impl TableWriter<'_> {
         let view = RowView::new(self.layout, old);
         let new = change.new.as_ref().map(|_| RowView::new(self.layout, &change.encoded));
         let concerned = self.children().iter().enumerate().filter(|(_, child)| {
-            let action = child.action(new.is_none());
+            let action = self.action(child, new.is_none());
             matches!(action, ReferenceAction::Cascade | ReferenceAction::SetNull)
                 && child.concerns(&view, new.as_ref())
         });
@@ -481,7 +547,7 @@ impl TableWriter<'_> {
         cascades: Vec<Cascade>,
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + 'c>> {
         Box::pin(async move {
-            if CASCADE_DEPTH_MAX <= self.depth && !cascades.is_empty() {
+            if CASCADE_DEPTH_MAX <= self.above.len() && !cascades.is_empty() {
                 let message = format!(
                     "Foreign key cascade delete/update exceeds max depth of {CASCADE_DEPTH_MAX}."
                 );
@@ -521,9 +587,10 @@ impl TableWriter<'_> {
             }
         }
         let is_deleted = cascade.new.is_none();
-        let cascades = child.action(is_deleted) == ReferenceAction::Cascade;
+        let cascades = self.action(child, is_deleted) == ReferenceAction::Cascade;
         let mut writer = TableWriter::new(&child.child, &child.layout, Storing::new(true, false));
-        writer.depth = self.depth + 1;
+        writer.above.clone_from(&self.above);
+        writer.above.push(self.table.id);
         let new = cascade.new.as_ref().map(|new| RowView::new(self.layout, new));
         for old in found {
             let change = match (&new, cascades) {

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use client::Op;
 use types::convert::SqlWarning;
-use types::{Catalogue, RowLayout, Table, Value};
+use types::{Catalogue, RowLayout, Table, TableId, Value};
 
 use super::{Changed, Context, Failure, Pace, value_size};
 use crate::error::{SqlError, code};
@@ -141,8 +141,10 @@ pub struct TableWriter<'p> {
     pending: Pending,
     /// None before the first change.
     foreign_keys: Option<ForeignKeys>,
-    /// Writers around this one, whose changes its own follow.
-    depth: usize,
+    /// The tables of the writers around this one, whose changes its own follow.
+    above: Vec<TableId>,
+    /// Rows may have changed since the statement found them, by what followed its other changes.
+    rereads: bool,
     pace: Pace,
     changed: Changed,
     /// Rows that WITH CHECK OPTION, or IGNORE with a foreign key, has left out.
@@ -167,7 +169,8 @@ impl<'p> TableWriter<'p> {
             queue_rows_max: CHANGES_PER_BATCH,
             pending: Pending::default(),
             foreign_keys: None,
-            depth: 0,
+            above: Vec::new(),
+            rereads: false,
             pace: Pace::default(),
             changed: Changed::default(),
             left_out: 0,
@@ -219,6 +222,11 @@ impl<'p> TableWriter<'p> {
         writer
     }
 
+    /// Another writer of the statement may change rows that this one deletes.
+    pub fn reread(&mut self) {
+        self.rereads = true;
+    }
+
     /// For rows that go.
     pub fn of_delete(table: &'p Arc<Table>, layout: &'p RowLayout) -> TableWriter<'p> {
         TableWriter::new(table, layout, Storing::new(true, false))
@@ -233,7 +241,8 @@ impl<'p> TableWriter<'p> {
         if self.foreign_keys.is_none() {
             let keys = ForeignKeys::of(context, self.table);
             let is_plain = change.old.is_none() && matches!(self.duplicates, Duplicates::Refuse);
-            if keys.have_own() && !is_plain {
+            self.rereads |= keys.come_back();
+            if (keys.have_own() || self.rereads) && !is_plain {
                 // Each change is written before the next one looks for its parents and children.
                 self.queue_rows_max = 1;
             }
@@ -341,6 +350,13 @@ impl<'p> TableWriter<'p> {
             return self.write_decided(context, &catalogue, changes, is_last).await;
         }
         for change in changes {
+            let change = match self.rereads {
+                true => match self.up_to_date(context, change).await? {
+                    Some(change) => change,
+                    None => continue,
+                },
+                false => change,
+            };
             match self.is_free_of_children(context, &change).await {
                 Ok(true) => self.add(context, &catalogue, change).await?,
                 Ok(false) => {}
