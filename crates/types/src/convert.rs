@@ -12,6 +12,8 @@
 //! [`compare`] decides by the two kinds which of them two values meet in. A column name or a row number is not known
 //! here: the caller of `store` adds them to the message.
 
+#[cfg(test)]
+mod charset_tests;
 mod compare;
 mod merge;
 mod number;
@@ -25,7 +27,9 @@ pub use compare::{compare, group_key, plain_integer, sort_compare};
 pub use merge::to_type;
 pub use number::{is_true, number_prefix, to_decimal, to_f64, to_integer};
 pub use store::{ConvertError, ConvertErrorKind, StoreMode, store};
-pub use text::{cast, format_double, format_float, number_to_text, to_bytes, to_text};
+pub use text::{
+    cast, format_double, format_float, invalid_string, number_to_text, to_bytes, to_text,
+};
 pub use time::{
     TimeOrMoment, cast_datetime, constant_datetime, to_date, to_datetime, to_fuzzy_datetime,
     to_fuzzy_moment, to_moment, to_time, to_time_or_moment,

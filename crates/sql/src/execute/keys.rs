@@ -8,7 +8,9 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 
 use client::KeyRange;
-use types::convert::{ConvertContext, StoreMode, plain_integer, store, to_decimal, to_f64};
+use types::convert::{
+    ConvertContext, StoreMode, plain_integer, store, to_bytes, to_decimal, to_f64,
+};
 use types::expr::{EvalContext, NoColumns, eval};
 use types::value::int_range;
 use types::{ColumnType, Decimal, Expr, Index, Table, Value, ValueRef, key};
@@ -449,14 +451,14 @@ fn fit(value: ValueRef<'_>, column_type: &ColumnType, context: &mut EvalContext<
             ValueRef::Bytes(bytes) if bytes.len() == *length as usize => {
                 Fit::Exact(value.to_value())
             }
-            ValueRef::Text(text, _) if text.len() == *length as usize => {
-                Fit::Exact(Value::Bytes(text.as_bytes().into()))
+            ValueRef::Text(text, own) if own.charset().size_of(text) == *length as usize => {
+                Fit::Exact(Value::Bytes(to_bytes(value).into()))
             }
             _ => Fit::Unusable,
         },
         ColumnType::Varbinary { .. } | ColumnType::Blob { .. } => match value {
             ValueRef::Bytes(_) => Fit::Exact(value.to_value()),
-            ValueRef::Text(text, _) => Fit::Exact(Value::Bytes(text.as_bytes().into())),
+            ValueRef::Text(..) => Fit::Exact(Value::Bytes(to_bytes(value).into())),
             _ => Fit::Unusable,
         },
         ColumnType::Date | ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => {
