@@ -76,7 +76,43 @@ pub fn bytes_value(bytes: &[u8], text: bool, charset: Charset, collation: Collat
     }
     let characters = charset.decode(bytes);
     match std::str::from_utf8(&characters) {
-        Ok(characters) => Value::Text(characters.into(), collation),
+        // A character that the connection's character set lacks is `?`.
+        Ok(characters) => Value::text(&collation.charset().replace_missing(characters), collation),
         Err(_) => Value::Bytes(bytes.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a client binds, by its character set and the connection's collation.
+    #[test]
+    fn texts_and_bytes() {
+        let text = |text, collation| Value::text(text, collation);
+        for (bytes, is_text, charset, collation, expected) in [
+            (
+                &b"\xe9\x80"[..],
+                true,
+                Charset::Latin1,
+                Collation::Latin1SwedishCi,
+                text("é€", Collation::Latin1SwedishCi),
+            ),
+            (b"\xe9", true, Charset::Latin1, Collation::DEFAULT, text("é", Collation::DEFAULT)),
+            (
+                "éΩ".as_bytes(),
+                true,
+                Charset::Utf8mb4,
+                Collation::Latin1Bin,
+                text("é?", Collation::Latin1Bin),
+            ),
+            (b"\xe9", true, Charset::Utf8mb4, Collation::DEFAULT, Value::bytes(b"\xe9")),
+            (b"\xe9", true, Charset::Ascii, Collation::AsciiBin, text("?", Collation::AsciiBin)),
+            (b"\xe9", false, Charset::Latin1, Collation::Latin1Bin, Value::bytes(b"\xe9")),
+            (b"a", true, Charset::Binary, Collation::Binary, Value::bytes(b"a")),
+        ] {
+            let value = bytes_value(bytes, is_text, charset, collation);
+            assert_eq!(value, expected, "{bytes:?} {charset:?} {collation:?}");
+        }
     }
 }

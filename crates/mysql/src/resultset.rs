@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 use types::convert::{format_double, format_float};
 use types::value::bit_bytes;
-use types::{Charset, ColumnType, Date, DateTime, Decimal, IntWidth, Time, ValueRef};
+use types::{Charset, Collation, ColumnType, Date, DateTime, Decimal, IntWidth, Time, ValueRef};
 
 use crate::command::code;
 use crate::packet::{put_lenenc, put_lenenc_bytes};
@@ -167,6 +167,8 @@ pub enum Encoding {
     String,
     /// Characters for a client that reads another character set than utf8mb4.
     Converted(Charset),
+    /// Characters as they are in their own character set.
+    Own,
     Date,
     Time {
         fsp: u8,
@@ -182,8 +184,9 @@ pub enum Encoding {
 
 impl Encoding {
     /// For a client that reads `results`.
-    pub fn for_client(column_type: &ColumnType, results: Option<Charset>) -> Encoding {
-        match (Encoding::of(column_type), results) {
+    pub fn for_client(column_type: &ColumnType, results: Option<Collation>) -> Encoding {
+        match (Encoding::of(column_type), results.map(Collation::charset)) {
+            (Encoding::String, None | Some(Charset::Binary)) => Encoding::Own,
             (Encoding::String, Some(charset)) if !charset.is_verbatim() => {
                 Encoding::Converted(charset)
             }
@@ -232,6 +235,7 @@ impl Encoding {
             | Encoding::Converted(_)
             | Encoding::Year
             | Encoding::Bits(_)
+            | Encoding::Own
             | Encoding::Date => None,
         }
     }
@@ -290,8 +294,9 @@ fn put_text_value(
             put_lenenc_bytes(out, scratch.as_bytes());
         }
         ValueRef::Decimal(value) => put_decimal_text(out, value),
-        ValueRef::Text(text, _) => match encoding {
+        ValueRef::Text(text, collation) => match encoding {
             Encoding::Converted(charset) => put_lenenc_bytes(out, &charset.encode(text)),
+            Encoding::Own => put_lenenc_bytes(out, &collation.charset().encode(text)),
             _ => put_lenenc_bytes(out, text.as_bytes()),
         },
         ValueRef::Bytes(bytes) => put_lenenc_bytes(out, bytes),
@@ -456,7 +461,7 @@ fn put_binary_value(
         Encoding::Int8 => out.extend_from_slice(&integer_bits(value).to_le_bytes()),
         Encoding::Float => out.extend_from_slice(&(number(value) as f32).to_le_bytes()),
         Encoding::Double => out.extend_from_slice(&number(value).to_le_bytes()),
-        Encoding::Decimal | Encoding::String | Encoding::Converted(_) => {
+        Encoding::Decimal | Encoding::String | Encoding::Converted(_) | Encoding::Own => {
             put_text_value(out, value, encoding, scratch)
         }
         Encoding::Date => put_binary_datetime(out, date_of(value).at_midnight()),

@@ -6,13 +6,13 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use sql::{ColumnInfo, OkInfo, PlanColumns, ResultSink, SqlError, StatusFlags};
-use types::{Charset, ColumnType, LabelKind, ValueRef};
+use types::{Charset, Collation, ColumnType, LabelKind, ValueRef};
 
 use crate::capabilities::{self as cap, status};
 use crate::command::code;
 use crate::packet::{self, put_lenenc};
 use crate::pipe::{Pipe, drained};
-use crate::resultset::{self, BINARY_COLLATION_ID, ColumnDefinition, Encoding, column_flag};
+use crate::resultset::{self, ColumnDefinition, Encoding, column_flag};
 use crate::sqlstate;
 
 pub struct Sink {
@@ -114,10 +114,10 @@ impl Sink {
     }
     /// What names and messages are written in.
     fn charset(&self) -> Charset {
-        self.flags.results.unwrap_or_default()
+        self.flags.results.map(Collation::charset).unwrap_or_default()
     }
     fn definition_of<'c>(&self, column: &'c ColumnInfo) -> ColumnDefinition<'c> {
-        definition_of(column, self.charset())
+        definition_of(column, self.flags.results)
     }
 }
 
@@ -129,15 +129,16 @@ pub fn put_error(pipe: &Rc<RefCell<Pipe>>, code: u16, message: &str) {
 
 impl ResultSink for Sink {
     fn columns(&mut self, columns: &[ColumnInfo]) {
-        self.begin_rows(columns, &column_packets(columns, self.charset()));
+        self.begin_rows(columns, &column_packets(columns, self.flags.results));
     }
     fn plan_columns(&mut self, columns: &PlanColumns) {
-        // Sessions share plans, and nearly all of them read utf8mb4.
-        if self.charset().is_verbatim() {
-            let encoded = columns.encoded(|columns| column_packets(columns, Charset::Utf8mb4));
-            self.begin_rows(columns, encoded);
-        } else {
-            self.columns(columns);
+        // Sessions share plans, and those that do nearly all read the same.
+        let results = self.flags.results;
+        let encoded = results
+            .and_then(|own| columns.encoded(own.id(), |columns| column_packets(columns, results)));
+        match encoded {
+            Some(encoded) => self.begin_rows(columns, encoded),
+            None => self.columns(columns),
         }
     }
     fn row(&mut self, values: &[ValueRef<'_>]) {
@@ -160,7 +161,8 @@ impl ResultSink for Sink {
     }
     fn ok(&mut self, info: &OkInfo) {
         let bits = status_bits(info.flags, info.more_results);
-        let text = info.flags.results.unwrap_or_default().encode(&info.info);
+        let charset = info.flags.results.map(Collation::charset).unwrap_or_default();
+        let text = charset.encode(&info.info);
         self.pipe.borrow_mut().put_packet(|out| {
             resultset::put_ok(
                 out,
@@ -202,8 +204,8 @@ pub fn status_bits(flags: StatusFlags, more_results: bool) -> u16 {
         | bit(flags.in_read_only_transaction, status::IN_READ_ONLY_TRANSACTION)
 }
 
-/// The packets that describe the columns of a result set to a client that reads `charset`, without EOF. The pipe numbers them.
-fn column_packets(columns: &[ColumnInfo], charset: Charset) -> Vec<u8> {
+/// The packets that describe the columns of a result set to a client that reads `results`, without EOF. The pipe numbers them.
+fn column_packets(columns: &[ColumnInfo], results: Option<Collation>) -> Vec<u8> {
     let mut out = Vec::new();
     let mut put = |write: &dyn Fn(&mut Vec<u8>)| {
         let start = packet::begin(&mut out);
@@ -212,13 +214,15 @@ fn column_packets(columns: &[ColumnInfo], charset: Charset) -> Vec<u8> {
     };
     put(&|out| put_lenenc(out, columns.len() as u64));
     for column in columns {
-        put(&|out| resultset::put_column(out, &definition_of(column, charset), false));
+        put(&|out| resultset::put_column(out, &definition_of(column, results), false));
     }
     out
 }
 
-/// A column as the wire describes it to a client that reads `charset`.
-fn definition_of(column: &ColumnInfo, charset: Charset) -> ColumnDefinition<'_> {
+/// A column as the wire describes it to a client that reads `results`: texts are of that collation, and as long as their
+/// characters are in its character set. TEXT has as many characters as bytes at most.
+fn definition_of(column: &ColumnInfo, results: Option<Collation>) -> ColumnDefinition<'_> {
+    let charset = results.map(Collation::charset).unwrap_or_default();
     let flags = &column.flags;
     let labels = column.column_type.labels();
     let has_labels = |kind: LabelKind| labels.is_some_and(|labels| labels.kind() == kind);
@@ -239,14 +243,16 @@ fn definition_of(column: &ColumnInfo, charset: Charset) -> ColumnDefinition<'_> 
         | bit(flags.no_default, column_flag::NO_DEFAULT)
         | bit(flags.on_update_now, column_flag::ON_UPDATE_NOW)
         | bit(flags.numeric, column_flag::NUMERIC);
-    // The lengths of text count four bytes a character.
-    let is_converted = !charset.is_verbatim() && column.collation_id != BINARY_COLLATION_ID;
-    let (collation_id, length) = match is_converted {
-        true => (
-            charset.default_collation_id(),
-            column.length / Charset::Utf8mb4.character_size_max() * charset.character_size_max(),
-        ),
-        false => (column.collation_id, column.length),
+    let own = Collation::by_id(column.collation_id).filter(|own| !own.is_binary());
+    let (collation_id, length) = match (results, own) {
+        (Some(results), Some(own)) => {
+            let characters = match column.column_type {
+                ColumnType::Text { .. } => column.length,
+                _ => column.length / own.charset().character_size_max(),
+            };
+            (results.id(), characters.saturating_mul(charset.character_size_max()))
+        }
+        (None, _) | (_, None) => (column.collation_id, column.length),
     };
     ColumnDefinition {
         schema: charset.encode(&column.schema),
@@ -263,5 +269,67 @@ fn definition_of(column: &ColumnInfo, charset: Charset) -> ColumnDefinition<'_> 
         },
         flags,
         decimals: column.decimals,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sql::ColumnFlags;
+    use types::expr::Coercibility;
+
+    use super::*;
+
+    fn column(column_type: ColumnType) -> ColumnInfo {
+        ColumnInfo {
+            schema: String::new(),
+            table: String::new(),
+            table_alias: String::new(),
+            name: "é".into(),
+            org_name: String::new(),
+            nullable: true,
+            flags: ColumnFlags::default(),
+            decimals: 0,
+            collation_id: column_type.collation().unwrap_or(Collation::Binary).id(),
+            length: column_type.display_length(),
+            coercibility: Coercibility::Implicit,
+            null_type: false,
+            column_type,
+        }
+    }
+
+    /// The collation and the length that a client is told depend on what it reads, as in MySQL.
+    #[test]
+    fn definitions_by_results() {
+        let varchar = |collation| ColumnType::Varchar { length: 10, collation };
+        let text = |bytes_max, collation| ColumnType::Text { bytes_max, collation };
+        let latin1 = Collation::Latin1German1Ci;
+        for (column_type, results, expected) in [
+            (varchar(latin1), Some(Collation::DEFAULT), (255, 40)),
+            (varchar(latin1), Some(Collation::Utf8mb4GeneralCi), (45, 40)),
+            (varchar(latin1), Some(Collation::Latin1SwedishCi), (8, 10)),
+            (varchar(latin1), Some(Collation::Binary), (63, 10)),
+            (varchar(latin1), None, (5, 10)),
+            (varchar(Collation::Utf8mb4Bin), Some(Collation::DEFAULT), (255, 40)),
+            (varchar(Collation::Utf8mb4Bin), Some(Collation::Utf8mb3Bin), (83, 30)),
+            (varchar(Collation::Utf8mb3Bin), Some(Collation::AsciiGeneralCi), (11, 10)),
+            (varchar(Collation::Utf8mb4Bin), None, (46, 40)),
+            (text(65_535, latin1), Some(Collation::DEFAULT), (255, 262_140)),
+            (text(65_535, Collation::DEFAULT), Some(Collation::Latin1Bin), (47, 65_535)),
+            (text(u32::MAX, latin1), Some(Collation::DEFAULT), (255, u32::MAX)),
+            (text(65_535, latin1), None, (5, 65_535)),
+            (ColumnType::Varbinary { length: 9 }, Some(Collation::DEFAULT), (63, 9)),
+            (ColumnType::Date, Some(Collation::Latin1SwedishCi), (63, 10)),
+        ] {
+            let column = column(column_type);
+            let definition = definition_of(&column, results);
+            assert_eq!(
+                (definition.collation_id, definition.length),
+                expected,
+                "{:?} {results:?}",
+                column.column_type
+            );
+        }
+        let latin1 = column(ColumnType::Date);
+        assert_eq!(&*definition_of(&latin1, Some(Collation::Latin1Bin)).name, b"\xe9");
     }
 }

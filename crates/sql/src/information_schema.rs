@@ -14,7 +14,8 @@ mod restart;
 use types::convert::SqlWarning;
 use types::expr::Coercibility;
 use types::{
-    Collation, ColumnDefault, ColumnType, IndexKind, IndexState, IntWidth, Table, TableId, Value,
+    Charset, Collation, ColumnDefault, ColumnType, IndexKind, IndexState, IntWidth, Table, TableId,
+    Value,
 };
 
 use crate::SqlError;
@@ -50,6 +51,7 @@ pub fn table_kind(schema: &str) -> &'static str {
 pub enum VirtualTable {
     CharacterSets,
     Collations,
+    CollationCharsets,
     Columns,
     Engines,
     KeyColumnUsage,
@@ -80,10 +82,11 @@ pub enum VirtualTable {
 }
 
 impl VirtualTable {
-    pub const ALL: [VirtualTable; 28] = [
+    pub const ALL: [VirtualTable; 29] = [
         VirtualTable::CharacterSets,
         VirtualTable::CheckConstraints,
         VirtualTable::Collations,
+        VirtualTable::CollationCharsets,
         VirtualTable::Columns,
         VirtualTable::Engines,
         VirtualTable::Events,
@@ -141,6 +144,7 @@ impl VirtualTable {
         match self {
             VirtualTable::CharacterSets => "CHARACTER_SETS",
             VirtualTable::Collations => "COLLATIONS",
+            VirtualTable::CollationCharsets => "COLLATION_CHARACTER_SET_APPLICABILITY",
             VirtualTable::Columns => "COLUMNS",
             VirtualTable::Engines => "ENGINES",
             VirtualTable::KeyColumnUsage => "KEY_COLUMN_USAGE",
@@ -233,11 +237,20 @@ pub async fn rows(
 ) -> Result<Vec<Vec<Value>>, SqlError> {
     let catalogue = session.catalogue();
     let rows: Vec<Vec<Value>> = match table {
-        VirtualTable::CharacterSets => show::CHARACTER_SETS
+        VirtualTable::CharacterSets => Charset::ALL
             .iter()
-            .map(|(name, description, collation, length)| {
-                vec![text(name), text(collation), text(description), number(*length)]
+            .map(|own| {
+                vec![
+                    text(own.name()),
+                    text(own.default_collation().name()),
+                    text(own.description()),
+                    number(u64::from(own.character_size_max())),
+                ]
             })
+            .collect(),
+        VirtualTable::CollationCharsets => Collation::ALL
+            .iter()
+            .map(|own| vec![text(own.name()), text(own.charset_name())])
             .collect(),
         VirtualTable::Collations => Collation::ALL
             .iter()
@@ -248,7 +261,7 @@ pub async fn rows(
                     number(u64::from(collation.id())),
                     text(if collation.is_default() { "Yes" } else { "" }),
                     text("Yes"),
-                    number(if collation.name().contains("0900") { 0 } else { 1 }),
+                    number(u64::from(collation.sort_length())),
                     text(if collation.is_pad_space() { "PAD SPACE" } else { "NO PAD" }),
                 ]
             })
@@ -449,7 +462,7 @@ fn column_row(table: &Table, position: usize, ordinal: usize, offset_seconds: i3
     let data_type = type_name.split(['(', ' ']).next().unwrap_or_default().to_string();
     let (characters, octets) = match column_type {
         ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. } => {
-            (number(u64::from(*length)), number(4 * u64::from(*length)))
+            (number(u64::from(*length)), number(u64::from(column_type.display_length())))
         }
         ColumnType::Binary { length } | ColumnType::Varbinary { length } => {
             (number(u64::from(*length)), number(u64::from(*length)))
@@ -459,7 +472,7 @@ fn column_row(table: &Table, position: usize, ordinal: usize, offset_seconds: i3
         }
         ColumnType::Labelled(labels) => {
             let length = u64::from(labels.length_max());
-            (number(length), number(4 * length))
+            (number(length), number(u64::from(column_type.display_length())))
         }
         _ => (Value::Null, Value::Null),
     };

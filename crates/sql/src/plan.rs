@@ -37,6 +37,8 @@ pub struct Plan {
     pub param_kinds: Option<Vec<ParamKind>>,
     /// Parameters of LIMIT that the plan was made for, each with its [`magnitude`].
     pub limit_sizes: Vec<(u16, u32)>,
+    /// Parameters of which it assumes that they are no texts with characters beyond ASCII.
+    pub ascii_params: Vec<u16>,
     /// May the plan be run again? Not if a value of the moment was built in (a user variable's type, say).
     pub reusable: bool,
     /// What every run warns of: names that mean one thing of two.
@@ -52,6 +54,11 @@ pub fn magnitude(limit: &Value) -> u32 {
         _ => 0,
     };
     (u64::BITS - count.leading_zeros()).div_ceil(3)
+}
+
+/// Whether the value is no text with characters beyond ASCII.
+pub fn is_ascii(value: &Value) -> bool {
+    !matches!(value, Value::Text(text, _) if !text.is_ascii())
 }
 
 #[derive(Clone, Debug)]

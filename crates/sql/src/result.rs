@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::OnceLock;
 
 use types::expr::Coercibility;
-use types::{Charset, ColumnType, ValueRef};
+use types::{Collation, ColumnType, ValueRef};
 
 /// A column of a result set, or a parameter of a prepared statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub struct ColumnInfo {
     pub decimals: u8,
     /// The collation of the bytes sent: 63 (binary) for everything but characters.
     pub collation_id: u16,
-    /// The most bytes (characters times 4 for text) a value is shown with.
+    /// The most bytes a value is shown with, in the character set of its collation.
     pub length: u32,
     /// How strongly a text holds to its collation, as an operand of the query around.
     pub coercibility: Coercibility,
@@ -75,17 +75,24 @@ pub struct ColumnFlags {
 #[derive(Clone, Debug)]
 pub struct PlanColumns {
     columns: Vec<ColumnInfo>,
-    encoded: OnceLock<Box<[u8]>>,
+    /// The number of the collation that it is encoded for.
+    encoded: OnceLock<(u16, Box<[u8]>)>,
 }
 
 impl PlanColumns {
     pub fn new(columns: Vec<ColumnInfo>) -> PlanColumns {
         PlanColumns { columns, encoded: OnceLock::new() }
     }
-    /// The description of the columns, encoded by `encode` at the first call. All sinks of a process
-    /// have to encode alike.
-    pub fn encoded(&self, encode: impl FnOnce(&[ColumnInfo]) -> Vec<u8>) -> &[u8] {
-        self.encoded.get_or_init(|| encode(&self.columns).into_boxed_slice())
+    /// The description of the columns for clients that read a collation's character set, encoded by `encode` at the first
+    /// call. All sinks of a process have to encode alike. `None` where the first call was for another collation.
+    pub fn encoded(
+        &self,
+        collation_id: u16,
+        encode: impl FnOnce(&[ColumnInfo]) -> Vec<u8>,
+    ) -> Option<&[u8]> {
+        let (own, encoded) =
+            self.encoded.get_or_init(|| (collation_id, encode(&self.columns).into_boxed_slice()));
+        (*own == collation_id).then_some(&**encoded)
     }
 }
 
@@ -105,8 +112,8 @@ pub struct StatusFlags {
     pub in_read_only_transaction: bool,
     pub autocommit: bool,
     pub no_backslash_escapes: bool,
-    /// The character set that the client reads; None: nothing is converted.
-    pub results: Option<Charset>,
+    /// The collation of the character set that the client reads; None: nothing is converted.
+    pub results: Option<Collation>,
     /// The current database changed with this statement (session state tracking).
     pub schema_changed: bool,
 }

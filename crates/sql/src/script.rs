@@ -328,7 +328,7 @@ mod tests {
             column_type: Some(ColumnType::Int { width: IntWidth::W8, unsigned: false }),
             nullable: true,
         };
-        let column = crate::bind::expression_info("a", &own, types::Collation::default());
+        let column = crate::bind::expression_info("a", &own);
         let mut answer = Answer::default();
         answer.columns(&vec![column; rows.first().map_or(1, |row| row.len())]);
         for row in rows {

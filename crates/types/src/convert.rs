@@ -12,6 +12,8 @@
 //! [`compare`] decides by the two kinds which of them two values meet in. A column name or a row number is not known
 //! here: the caller of `store` adds them to the message.
 
+#[cfg(test)]
+mod charset_tests;
 mod compare;
 mod merge;
 mod number;
@@ -27,8 +29,8 @@ pub use merge::to_type;
 pub use number::{is_true, number_prefix, to_decimal, to_f64, to_integer};
 pub use store::{ConvertError, ConvertErrorKind, StoreMode, store};
 pub use text::{
-    cast, declared_text, format_double, format_float, has_declared_text, number_to_text, to_bytes,
-    to_text,
+    cast, declared_text, format_double, format_float, has_declared_text, invalid_string,
+    number_to_text, to_bytes, to_text,
 };
 pub use time::{
     TimeOrMoment, cast_datetime, constant_datetime, to_date, to_datetime, to_fuzzy_datetime,

@@ -20,7 +20,7 @@ pub use decode::{decode_key, part_ends};
 
 use crate::row::packed_year;
 use crate::value::{bit_bytes, bit_max};
-use crate::{Collation, Column, ColumnType, Index, IndexPart, Table, Time, ValueRef};
+use crate::{Column, ColumnType, Index, IndexPart, Table, Time, ValueRef};
 use crate::{IndexId, RowView};
 
 /// Bytes of the columns of an index, by their declared lengths, at most: a definition beyond it is MySQL's error 1071.
@@ -268,7 +268,7 @@ fn part_bytes_max(table: &Table, part: &IndexPart, row: &RowView<'_>) -> usize {
     let column = usize::from(part.column);
     let bytes = match column_type.collation().filter(|_| column_type.fixed_size().is_none()) {
         Some(collation) => match row.has(column).then(|| row.get(column)) {
-            Some(ValueRef::Text(text, _)) => text.len() * key_bytes_per_text_byte(collation),
+            Some(ValueRef::Text(text, _)) => text.len() * collation.key_bytes_per_text_byte(),
             _ => 0,
         },
         // Escapes double some of them.
@@ -278,19 +278,6 @@ fn part_bytes_max(table: &Table, part: &IndexPart, row: &RowView<'_>) -> usize {
         }
     };
     bytes + MARKER_AND_END
-}
-
-/// Bytes of a key for each byte of a text, at most, escapes included: U+FDFA has 18 weights for its three bytes, and where accents
-/// and case count they are three lists.
-fn key_bytes_per_text_byte(collation: Collation) -> usize {
-    match collation {
-        Collation::Binary
-        | Collation::Utf8mb4Bin
-        | Collation::Utf8mb40900Bin
-        | Collation::Utf8mb4GeneralCi => 4,
-        Collation::Utf8mb4UnicodeCi | Collation::Utf8mb40900AiCi => 20,
-        Collation::Utf8mb40900AsCs => 80,
-    }
 }
 
 /// Whether a part of the index is NULL in the row: a unique index then allows others like it.

@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::wire::{Bytes, Reader, Wire, WireError, encode_bytes};
-use crate::{Collation, Date, DateTime, Decimal, LabelKind, Labels, Time, wire_enum};
+use crate::{Charset, Collation, Date, DateTime, Decimal, LabelKind, Labels, Time, wire_enum};
 
 /// Bytes an integer column takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -138,8 +138,6 @@ const MEDIUM_MAX: u32 = (1 << 24) - 1;
 pub const BINARY_LENGTH_MAX: u32 = 255;
 /// The most characters of a CHAR(n).
 pub const CHAR_LENGTH_MAX: u32 = 255;
-/// Bytes of a UTF-8 character at most.
-const CHARACTER_SIZE_MAX: u32 = 4;
 
 impl Wire for ColumnType {
     fn encode(&self, out: &mut Vec<u8>) {
@@ -333,7 +331,7 @@ impl ColumnType {
             _ => self.fsp(),
         }
     }
-    /// The length a column definition packet carries: bytes of the longest text of a value.
+    /// The length a column definition packet carries: bytes of the longest text of a value, in its character set.
     pub fn display_length(&self) -> u32 {
         let fraction = match self.fsp() {
             0 => 0,
@@ -356,8 +354,8 @@ impl ColumnType {
             ColumnType::Decimal { precision, scale, unsigned } => {
                 u32::from(precision) + u32::from(scale > 0) + u32::from(!unsigned)
             }
-            ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. } => {
-                length.saturating_mul(CHARACTER_SIZE_MAX)
+            ColumnType::Char { length, collation } | ColumnType::Varchar { length, collation } => {
+                length.saturating_mul(collation.charset().character_size_max())
             }
             ColumnType::Text { bytes_max, .. } | ColumnType::Blob { bytes_max } => bytes_max,
             ColumnType::Binary { length } | ColumnType::Varbinary { length } => length,
@@ -365,7 +363,8 @@ impl ColumnType {
             ColumnType::Time { .. } => 10 + fraction,
             ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => 19 + fraction,
             ColumnType::Labelled(ref labels) => {
-                labels.length_max().saturating_mul(CHARACTER_SIZE_MAX)
+                let size = labels.collation().charset().character_size_max();
+                labels.length_max().saturating_mul(size)
             }
             ColumnType::Year => 4,
             ColumnType::Bit { length } => u32::from(length),
@@ -387,15 +386,22 @@ impl ColumnType {
             ref other => other.clone(),
         }
     }
-    /// Bytes of data a value has in a row at most.
+    /// Bytes of data a value has in a row at most, where text is UTF-8.
     pub fn bytes_max(&self) -> u64 {
         match *self {
-            ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. } => {
-                u64::from(length) * u64::from(CHARACTER_SIZE_MAX)
+            ColumnType::Char { length, collation } | ColumnType::Varchar { length, collation } => {
+                u64::from(length) * u64::from(collation.charset().utf8_size_max())
             }
-            ColumnType::Text { bytes_max, .. } | ColumnType::Blob { bytes_max } => {
-                u64::from(bytes_max)
-            }
+            ColumnType::Text { bytes_max, collation } => match collation.charset() {
+                // A character of one byte.
+                Charset::Latin1 => {
+                    u64::from(bytes_max) * u64::from(Charset::Latin1.utf8_size_max())
+                }
+                Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary => {
+                    u64::from(bytes_max)
+                }
+            },
+            ColumnType::Blob { bytes_max } => u64::from(bytes_max),
             ColumnType::Varbinary { length } => u64::from(length),
             _ => self.fixed_size().expect("the others are fixed") as u64,
         }
@@ -475,8 +481,9 @@ impl ColumnType {
                     text.chars().count() <= length as usize
                 }
             }
-            (&ColumnType::Text { bytes_max, .. }, ValueRef::Text(text, _)) => {
+            (&ColumnType::Text { bytes_max, collation }, ValueRef::Text(text, _)) => {
                 text.len() <= bytes_max as usize
+                    || collation.charset().size_of(text) <= bytes_max as usize
             }
             (
                 &(ColumnType::Binary { length }

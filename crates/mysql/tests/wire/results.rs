@@ -183,4 +183,13 @@ fn values_of_other_kinds() {
         &mut String::new(),
     );
     assert_eq!(out, [&b"\x03\xe5\x80?\x08"[..], "å€✓".as_bytes()].concat());
+    // To a client that wants nothing converted a text has the bytes that it has in its own character set.
+    out.clear();
+    let latin1 = ValueRef::Text("å€", Collation::Latin1SwedishCi);
+    let column = types::ColumnType::Varchar { length: 2, collation: Collation::Latin1SwedishCi };
+    for results in [None, Some(Collation::Binary), Some(Collation::DEFAULT)] {
+        let encoding = Encoding::for_client(&column, results);
+        put_text_row(&mut out, &[latin1], &[encoding], &mut String::new());
+    }
+    assert_eq!(out, [&b"\x02\xe5\x80\x02\xe5\x80\x05"[..], "å€".as_bytes()].concat());
 }

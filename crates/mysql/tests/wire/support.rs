@@ -109,7 +109,7 @@ const FLAGS: StatusFlags = StatusFlags {
     in_read_only_transaction: false,
     autocommit: true,
     no_backslash_escapes: false,
-    results: Some(types::Charset::Utf8mb4),
+    results: Some(types::Collation::DEFAULT),
     schema_changed: false,
 };
 
@@ -235,7 +235,7 @@ impl Backend for Scripted {
             sink.row(&[ValueRef::Int(2)]);
             sink.end_of_rows(&ok_info());
         } else if text == "latin1" {
-            let flags = StatusFlags { results: Some(types::Charset::Latin1), ..FLAGS };
+            let flags = StatusFlags { results: Some(types::Collation::Latin1SwedishCi), ..FLAGS };
             sink.ok(&OkInfo { flags, more_results: true, ..ok_info() });
             let words = ColumnType::Varchar { length: 10, collation: Collation::default() };
             sink.columns(&[column("é", words), number_column]);

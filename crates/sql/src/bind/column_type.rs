@@ -15,6 +15,9 @@ use crate::parser::ast;
 /// Digits that may be written behind an integer type.
 const DISPLAY_WIDTH_MAX: u8 = 255;
 
+/// Bytes of the longest VARCHAR in its character set.
+const VARCHAR_SIZE_MAX: u32 = 65_535;
+
 /// The width behind an integer type, for clients; (0) is none.
 pub fn display_width(written: &ast::DataType) -> Option<u8> {
     use ast::TypeKind as K;
@@ -47,6 +50,11 @@ fn labelled(
         let label = std::str::from_utf8(label)
             .map_err(|_| SqlError::not_supported(format!("{kind_name} values that are not UTF-8")))?
             .trim_end_matches(' ');
+        let charset = collation.charset();
+        if !charset.holds(label) {
+            let message = format!("Invalid {} character string: '{label}'", charset.name());
+            return Err(SqlError::new(code::ER_INVALID_CHARACTER_STRING, message));
+        }
         if LABEL_LENGTH_MAX < label.chars().count() {
             return Err(SqlError::new(
                 code::ER_TOO_LONG_SET_ENUM_VALUE,
@@ -102,10 +110,7 @@ pub fn column_type(
     let collation = || -> Result<Collation, SqlError> {
         let own = collation_of(written.charset.as_deref(), written.collation.as_deref())?;
         let own = own.unwrap_or(table_collation);
-        Ok(match written.binary_collation {
-            true => Collation::by_name(&format!("{}_bin", own.charset_name())).unwrap_or(own),
-            false => own,
-        })
+        Ok(if written.binary_collation { own.charset().bin_collation() } else { own })
     };
     let too_wide = |max: u32| {
         SqlError::new(
@@ -188,13 +193,14 @@ pub fn column_type(
             if collation.is_binary() {
                 ColumnType::Varbinary { length: length(0, 65_535)? }
             } else {
-                ColumnType::Varchar { length: length(0, 16_383)?, collation }
+                let max = VARCHAR_SIZE_MAX / collation.charset().character_size_max();
+                ColumnType::Varchar { length: length(0, u64::from(max))?, collation }
             }
         }
         K::Binary => ColumnType::Binary { length: length(1, 255)? },
         K::VarBinary => ColumnType::Varbinary { length: length(0, 65_535)? },
         K::TinyText => text(255)?,
-        K::Text => text(sized(4))?,
+        K::Text => text(sized(u64::from(collation()?.charset().character_size_max())))?,
         K::MediumText => text(16_777_215)?,
         K::LongText => text(u32::MAX)?,
         K::TinyBlob => ColumnType::Blob { bytes_max: 255 },

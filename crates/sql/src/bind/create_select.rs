@@ -168,7 +168,8 @@ fn created_type(announced: &ColumnType, is_open: bool) -> ColumnType {
         ColumnType::Varchar { length: 0, collation } => ColumnType::Char { length: 0, collation },
         ColumnType::Varbinary { length: 0 } => ColumnType::Binary { length: 0 },
         ColumnType::Varchar { length, collation } if COMPUTED_LENGTH_MAX < length => {
-            ColumnType::Text { bytes_max: size_of(4 * u64::from(length)), collation }
+            let bytes = u64::from(length) * u64::from(collation.charset().character_size_max());
+            ColumnType::Text { bytes_max: size_of(bytes), collation }
         }
         ColumnType::Varbinary { length } if COMPUTED_LENGTH_MAX < length => {
             ColumnType::Blob { bytes_max: size_of(u64::from(length)) }

@@ -2,12 +2,12 @@
 
 use types::decimal::{DIV_PRECISION_INCREMENT, SCALE_MAX};
 use types::expr::{BinaryOp, Function, IntervalUnit, ResultType, UnaryOp};
-use types::temporal::SpelledTime;
-use types::{Collation, ColumnType, DateTime, Decimal, Expr, IntWidth, SqlMode, Time, Value};
+use types::{Collation, ColumnType, DateTime, Decimal, Expr, IntWidth, SqlMode, Value};
 
+use super::literal::too_large_number;
 use super::names::{Named, Relations, Scope};
 use super::subquery::{row_columns, row_width};
-use super::{Binder, Environment, rewrite};
+use super::{Binder, literal_value, rewrite};
 use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{Bound, ParamKind, Slot};
@@ -76,6 +76,9 @@ impl Binder<'_> {
     fn node(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         match expr {
             ast::Expr::Literal(literal) => {
+                if let ast::Literal::CharsetString { charset, .. } = literal {
+                    self.warn_of_alias(charset);
+                }
                 Ok(Expr::Const(literal_value(literal, &self.environment)?))
             }
             ast::Expr::Param(number) => {
@@ -179,16 +182,15 @@ impl Binder<'_> {
             }
             ast::Expr::ConvertUsing { operand, charset } => {
                 let operand = self.text_expr(operand, scope)?;
-                let target = match Collation::default_of_charset(charset) {
-                    Some(Collation::Binary) => ColumnType::Varbinary { length: 65_535 },
-                    Some(collation) => ColumnType::Text { bytes_max: u32::MAX, collation },
-                    None => return Err(SqlError::unknown_character_set(charset)),
+                let target = match self.default_collation(charset)? {
+                    Collation::Binary => ColumnType::Varbinary { length: 65_535 },
+                    collation => ColumnType::Text { bytes_max: u32::MAX, collation },
                 };
                 Ok(Expr::Cast(Box::new(operand), target))
             }
             ast::Expr::Collate { operand, collation } => {
                 let bound = self.text_expr(operand, scope)?;
-                self.collate(operand, bound, collation, scope)
+                self.collate(bound, collation, scope)
             }
             ast::Expr::Function { schema, name, arguments } => {
                 if let Some(schema) = schema {
@@ -786,7 +788,7 @@ impl Binder<'_> {
         })
     }
 
-    fn cast_type(&self, target: &ast::CastType) -> Result<ColumnType, SqlError> {
+    fn cast_type(&mut self, target: &ast::CastType) -> Result<ColumnType, SqlError> {
         let length = |length: &Option<u64>| {
             length.map_or(u32::MAX, |length| u32::try_from(length).unwrap_or(u32::MAX))
         };
@@ -837,16 +839,15 @@ impl Binder<'_> {
     }
 
     fn cast_collation(
-        &self,
+        &mut self,
         charset: &Option<String>,
         binary: bool,
     ) -> Result<Collation, SqlError> {
         let own = match charset {
             None => self.environment.collation,
-            Some(name) => Collation::default_of_charset(name)
-                .ok_or_else(|| SqlError::unknown_character_set(name))?,
+            Some(name) => self.default_collation(name)?,
         };
-        Ok(if binary && !own.is_binary() { Collation::Utf8mb4Bin } else { own })
+        Ok(if binary { own.charset().bin_collation() } else { own })
     }
 }
 
@@ -958,89 +959,6 @@ fn negated_integer(number: u64) -> Value {
     match 0i64.checked_sub_unsigned(number) {
         Some(number) => Value::Int(number),
         None => Value::Decimal(Decimal::from_u64(number).neg()),
-    }
-}
-
-fn too_large_number(text: &str) -> SqlError {
-    SqlError::new(
-        code::ER_DATA_OUT_OF_RANGE,
-        format!("DECIMAL value is out of range in '{}'", text.chars().take(80).collect::<String>()),
-    )
-}
-
-/// The value of a literal; strings get the connection's collation, and dates are those that the SQL mode admits.
-pub fn literal_value(literal: &ast::Literal, environment: &Environment) -> Result<Value, SqlError> {
-    let collation = environment.collation;
-    let modes = environment.sql_mode.date_modes();
-    let admits = |value: DateTime| {
-        if value.is_zero() {
-            !modes.no_zero_date
-        } else {
-            !(modes.no_zero_in_date && value.date().is_partial())
-        }
-    };
-    let temporal = |kind: &str, text: &[u8]| {
-        SqlError::new(1525, format!("Incorrect {kind} value: '{}'", String::from_utf8_lossy(text)))
-    };
-    Ok(match literal {
-        ast::Literal::Null => Value::Null,
-        ast::Literal::Bool(truth) => Value::Int(i64::from(*truth)),
-        ast::Literal::Integer(number) => match i64::try_from(*number) {
-            Ok(number) => Value::Int(number),
-            Err(_) => Value::UInt(*number),
-        },
-        ast::Literal::Decimal(text) => {
-            Value::Decimal(Decimal::parse(text).ok_or_else(|| too_large_number(text))?)
-        }
-        ast::Literal::Float(number) => Value::Double(*number),
-        ast::Literal::String(bytes) => text_value(bytes, collation),
-        ast::Literal::CharsetString { charset, value } => {
-            match Collation::default_of_charset(charset) {
-                Some(Collation::Binary) => Value::Bytes(value.as_slice().into()),
-                // The connection's collation, if it is one of this character set.
-                Some(own) => text_value(value, if collation.is_binary() { own } else { collation }),
-                None => return Err(SqlError::unknown_character_set(charset)),
-            }
-        }
-        ast::Literal::Hex(bytes) | ast::Literal::Bits(bytes) => {
-            Value::Bytes(bytes.as_slice().into())
-        }
-        ast::Literal::Date(bytes) => {
-            let text = std::str::from_utf8(bytes).map_err(|_| temporal("DATE", bytes))?;
-            let parsed = DateTime::parse_with(text, modes)
-                .filter(|parsed| parsed.complete && !parsed.has_time && admits(parsed.value));
-            Value::Date(parsed.ok_or_else(|| temporal("DATE", bytes))?.value.date())
-        }
-        ast::Literal::Time(bytes) => {
-            let text = std::str::from_utf8(bytes).map_err(|_| temporal("TIME", bytes))?;
-            match Time::spell(text, modes) {
-                Some(SpelledTime::Time(parsed)) if parsed.complete && !parsed.clamped => {
-                    Value::Time(parsed.value)
-                }
-                _ => return Err(temporal("TIME", bytes)),
-            }
-        }
-        ast::Literal::Timestamp(bytes) => {
-            let text = std::str::from_utf8(bytes).map_err(|_| temporal("DATETIME", bytes))?;
-            let parsed = DateTime::parse_with(text, modes)
-                .filter(|parsed| parsed.complete && parsed.has_time && admits(parsed.value));
-            let parsed = parsed.ok_or_else(|| temporal("DATETIME", bytes))?;
-            if parsed.offset_minutes.is_some() {
-                return Err(SqlError::not_supported("a time zone offset in TIMESTAMP'...'"));
-            }
-            Value::DateTime(parsed.value)
-        }
-    })
-}
-
-/// Text if it is UTF-8, else bytes: clients put binary values into string literals.
-pub fn text_value(bytes: &[u8], collation: Collation) -> Value {
-    if collation.is_binary() {
-        return Value::Bytes(bytes.into());
-    }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Value::Text(text.into(), collation),
-        Err(_) => Value::Bytes(bytes.into()),
     }
 }
 

@@ -180,10 +180,13 @@ static REFUSED: &[&str] = &[
 ];
 
 /// A value of the session. Its text gives way to any other but literals, whose collation is the connection's: it takes
-/// that one, and so never meets a literal of another collation.
+/// that one, and so never meets a literal of another collation. A text that the connection's character set cannot hold,
+/// the name of a database say, stays as it is.
 pub fn system_constant(value: Value, connection: Collation) -> Expr {
     Expr::Const(match value {
-        Value::Text(text, _) if !connection.is_binary() => Value::Text(text, connection),
+        Value::Text(text, _) if !connection.is_binary() && connection.charset().holds(&text) => {
+            Value::Text(text, connection)
+        }
         value => value,
     })
 }
@@ -204,7 +207,7 @@ impl Binder<'_> {
         };
         let collation = self.environment.collation;
         let text =
-            |text: String| Ok(system_constant(Value::Text(text.into(), collation), collation));
+            |text: String| Ok(system_constant(Value::text(&text, Collation::DEFAULT), collation));
         match name {
             "NOW" | "SYSDATE" | "CURTIME" | "UTC_TIMESTAMP" | "UTC_TIME" => {
                 count(0, 1)?;

@@ -7,7 +7,7 @@
 //! | module | part |
 //! |---|---|
 //! | `names` | which column a name means |
-//! | `expr`, `function` | expressions |
+//! | `expr`, `function`, `literal` | expressions |
 //! | `typing` | their types and collations |
 //! | `rewrite` | walks over bound expressions |
 //! | `select`, `group`, `window` | SELECT |
@@ -31,6 +31,7 @@ mod function;
 mod group;
 mod join;
 mod joined_change;
+mod literal;
 mod merge;
 pub mod names;
 pub mod rewrite;
@@ -58,11 +59,11 @@ use types::{Catalogue, Collation, ColumnType, Expr, IntWidth, SqlMode, Table, Ta
 
 use crate::error::SqlError;
 use crate::parser::ast;
-use crate::plan::{InsertPlan, ParamKind, Plan, PlanKind, SelectPlan, Slot};
+use crate::plan::{InsertPlan, ParamKind, Plan, PlanKind, SelectPlan, Slot, is_ascii};
 use crate::statistics::TableStatistics;
 
-pub use expr::literal_value;
 use joined_change::is_single;
+pub use literal::{alias_warning, literal_value, text_value};
 pub use select::{column_info, expression_info};
 use switch::OptimizerSwitch;
 pub use window::frame_illegal;
@@ -170,6 +171,8 @@ pub struct Binder<'a> {
     values: &'a [Value],
     /// Parameters that did so, each with its magnitude.
     limit_sizes: Vec<(u16, u32)>,
+    /// Parameters whose texts meet another character set: the plan holds where they have ASCII characters only.
+    ascii_params: Vec<u16>,
 }
 
 impl<'a> Binder<'a> {
@@ -189,7 +192,8 @@ impl<'a> Binder<'a> {
                 .map(|kind| kind_type(*kind, environment.collation))
                 .collect(),
             param_derivations: vec![
-                Derivation::new(environment.collation, Coercibility::Coercible);
+                // Of values that are not known yet.
+                Derivation::ascii(environment.collation, Coercibility::Coercible);
                 param_kinds.len()
             ],
             slots: Vec::new(),
@@ -221,11 +225,15 @@ impl<'a> Binder<'a> {
             has_variables: false,
             values: &[],
             limit_sizes: Vec::new(),
+            ascii_params: Vec::new(),
         }
     }
 
     /// With the values of the parameters in the first run of the plan.
-    pub fn with_values(self, values: &'a [Value]) -> Binder<'a> {
+    pub fn with_values(mut self, values: &'a [Value]) -> Binder<'a> {
+        for (derivation, value) in self.param_derivations.iter_mut().zip(values) {
+            derivation.is_ascii = is_ascii(value);
+        }
         Binder { values, ..self }
     }
 
@@ -241,6 +249,11 @@ impl<'a> Binder<'a> {
     /// A warning that the statement gives whenever it runs.
     fn warn(&mut self, error: SqlError) {
         self.warnings.push(SqlWarning::warning(error.code, error.message));
+    }
+
+    /// What it has warned of.
+    pub fn into_warnings(self) -> Vec<SqlWarning> {
+        self.warnings
     }
 
     /// Binds a statement that has a plan: SELECT, INSERT, REPLACE, UPDATE, DELETE.
@@ -282,6 +295,7 @@ impl<'a> Binder<'a> {
             weighed: self.weighed,
             param_kinds: self.kinds_matter.then(|| self.param_kinds.to_vec()),
             limit_sizes: self.limit_sizes,
+            ascii_params: self.ascii_params,
             reusable: self.reusable,
             warnings: self.warnings,
             catalogue_version: self.catalogue.version,

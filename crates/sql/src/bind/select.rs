@@ -675,7 +675,7 @@ impl Binder<'_> {
                         column_type: Some(column.column_type.clone()),
                         nullable: column.nullable,
                     };
-                    let mut info = expression_info(&column.name, &own, self.environment.collation);
+                    let mut info = expression_info(&column.name, &own);
                     info.schema = scope.database.clone();
                     info.table.clone_from(&scope.alias);
                     info.table_alias.clone_from(&scope.alias);
@@ -694,7 +694,7 @@ impl Binder<'_> {
             }
             return info;
         }
-        expression_info(&item.name, own, self.environment.collation)
+        expression_info(&item.name, own)
     }
 }
 
@@ -973,7 +973,6 @@ pub fn column_info(table: &Table, position: usize, alias: &str) -> ColumnInfo {
     let mut info = expression_info(
         &column.name,
         &ResultType { column_type: Some(column.column_type.clone()), nullable: column.nullable },
-        Collation::default(),
     );
     info.schema.clone_from(&table.database);
     info.table.clone_from(&table.name);
@@ -994,13 +993,11 @@ pub fn column_info(table: &Table, position: usize, alias: &str) -> ColumnInfo {
 }
 
 /// How a computed value is described to clients.
-pub fn expression_info(name: &str, own: &ResultType, text_collation: Collation) -> ColumnInfo {
+pub fn expression_info(name: &str, own: &ResultType) -> ColumnInfo {
     let null_type = own.column_type.is_none();
     let column_type = own.column_type.clone().unwrap_or(ColumnType::Binary { length: 0 });
     let is_text = column_type.is_string();
     let is_blob = matches!(column_type, ColumnType::Text { .. } | ColumnType::Blob { .. });
-    let text_collation =
-        if text_collation.is_binary() { Collation::default() } else { text_collation };
     ColumnInfo {
         coercibility: Coercibility::Implicit,
         schema: String::new(),
@@ -1018,7 +1015,7 @@ pub fn expression_info(name: &str, own: &ResultType, text_collation: Collation) 
             ..ColumnFlags::default()
         },
         decimals: column_type.decimals(),
-        collation_id: if is_text { text_collation.id() } else { Collation::Binary.id() },
+        collation_id: column_type.collation().unwrap_or(Collation::Binary).id(),
         length: column_type.display_length(),
         column_type,
         null_type,

@@ -269,7 +269,7 @@ impl Binder<'_> {
         common.nullable = nullable;
         let coercibility =
             self.derivation(&either, &Scope::of(&relations, "field list")).coercibility;
-        let info = expression_info(&own.name, &common, self.environment.collation);
+        let info = expression_info(&own.name, &common);
         Ok(ColumnInfo { coercibility, ..info })
     }
 
@@ -292,7 +292,7 @@ impl Binder<'_> {
                 let bound = self.bound(value, &scope)?;
                 let own = self.type_of(&bound.expr, &[]);
                 let name = format!("column_{position}");
-                let info = expression_info(&name, &own, self.environment.collation);
+                let info = expression_info(&name, &own);
                 match columns.get_mut(position) {
                     None => columns.push(info),
                     Some(known) => *known = self.common_column(known, &info)?,

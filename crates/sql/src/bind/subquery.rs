@@ -620,7 +620,7 @@ fn over_query(plan: SelectPlan, keep: Option<u16>, item: Expr) -> SelectPlan {
         position: u16::try_from(position).expect("select lists are bounded"),
     });
     let own = ResultType { column_type: Some(truth_type()), nullable: true };
-    let info = super::select::expression_info("", &own, Default::default());
+    let info = super::select::expression_info("", &own);
     let source = JoinedSource {
         columns: places.collect(),
         relations: vec![RelationRows::Values],

@@ -4,9 +4,9 @@ use types::charset::names;
 use types::convert::{ConvertContext, EvalSettings, StoreMode, store};
 use types::expr::{EvalContext, NoColumns, eval};
 use types::{
-    AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Incarnation, Index, IndexId,
-    IndexKind, IndexPart, IndexState, IntWidth, NodeId, SchemaVersion, Table, TableId, TableState,
-    Value, key, row,
+    AutoIncrement, Charset, Collation, Column, ColumnDefault, ColumnType, Incarnation, Index,
+    IndexId, IndexKind, IndexPart, IndexState, IntWidth, NodeId, SchemaVersion, Table, TableId,
+    TableState, Value, key, row,
 };
 
 use super::Binder;
@@ -196,6 +196,9 @@ impl Binder<'_> {
         let engine = engine_name(options.engine.as_deref().unwrap_or("InnoDB"))?;
         let collation = collation_of(options.charset.as_deref(), options.collation.as_deref())?
             .unwrap_or(database_collation);
+        if let Some(charset) = &options.charset {
+            self.warn_of_alias(charset);
+        }
         let comment = options.comment.clone().unwrap_or_default();
         if TABLE_COMMENT_LENGTH_MAX < comment.chars().count() {
             return Err(SqlError::new(
@@ -269,6 +272,16 @@ impl Binder<'_> {
             ));
         }
         let column_type = column_type(&definition.name, &definition.data_type, table_collation)?;
+        if definition.data_type.is_national {
+            self.warn(SqlError::new(
+                code::ER_DEPRECATED_NATIONAL,
+                "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a \
+                 future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.",
+            ));
+        }
+        if let Some(charset) = &definition.data_type.charset {
+            self.warn_of_alias(charset);
+        }
         let nullable = definition.nullable.unwrap_or(true) && !definition.primary_key;
         if definition.nullable == Some(true) && definition.primary_key {
             return Err(SqlError::new(
@@ -710,6 +723,12 @@ fn blob_key(column: &str) -> SqlError {
     )
 }
 
+/// The most bytes of so many characters of a column.
+fn size_of_characters(column_type: &ColumnType, count: u32) -> u64 {
+    let charset = column_type.collation().map_or(Charset::Binary, Collation::charset);
+    u64::from(count) * u64::from(charset.character_size_max())
+}
+
 /// 1071 when the parts may need more than 3072 bytes.
 fn check_key_length(table: &Table, parts: &[IndexPart]) -> Result<(), SqlError> {
     let mut length = 0u64;
@@ -720,9 +739,9 @@ fn check_key_length(table: &Table, parts: &[IndexPart]) -> Result<(), SqlError> 
                 ColumnType::Blob { .. } | ColumnType::Binary { .. } | ColumnType::Varbinary { .. },
                 Some(prefix),
             ) => u64::from(prefix),
-            (_, Some(prefix)) => 4 * u64::from(prefix),
+            (_, Some(prefix)) => size_of_characters(column_type, prefix),
             (ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. }, None) => {
-                4 * u64::from(*length)
+                size_of_characters(column_type, *length)
             }
             (ColumnType::Binary { length } | ColumnType::Varbinary { length }, None) => {
                 u64::from(*length)
@@ -758,10 +777,10 @@ fn check_row_size(table: &Table) -> Result<(), SqlError> {
                     _ => 4,
                 }
             }
-            ColumnType::Char { length, .. } => 4 * u64::from(*length),
+            ColumnType::Char { length, .. } => size_of_characters(&column.column_type, *length),
             ColumnType::Varchar { length, .. } => {
                 is_variable = true;
-                let bytes = 4 * u64::from(*length);
+                let bytes = size_of_characters(&column.column_type, *length);
                 bytes + length_size(bytes)
             }
             ColumnType::Binary { length } => u64::from(*length),

@@ -55,8 +55,41 @@ impl Binder<'_> {
         }
         let columns = scope.result_types();
         let coercibilities = self.coercibilities(scope, &columns);
+        self.note_texts(&expr, &columns, &coercibilities);
         settle_node(&mut expr, &self.typing(&columns, &coercibilities)).map_err(illegal_mix)?;
         Ok(expr)
+    }
+
+    /// Where texts of several character sets meet, it depends on the characters of a parameter whether they mix: a plan
+    /// that was made for ASCII holds for that, and one that was made for other characters for nothing else.
+    fn note_texts(&mut self, expr: &Expr, columns: &[ResultType], coercibilities: &[Coercibility]) {
+        let typing = self.typing(columns, coercibilities);
+        let mut charsets = Vec::new();
+        rewrite::for_each_child(expr, &mut |child| {
+            if let Some(collation) = typing.derivation(child).collation
+                && !collation.is_binary()
+                && !charsets.contains(&collation.charset())
+            {
+                charsets.push(collation.charset());
+            }
+        });
+        if charsets.len() < 2 {
+            return;
+        }
+        let mut params = Vec::new();
+        rewrite::for_each_param(expr, &mut |number| {
+            if usize::from(number) < self.param_kinds.len() && !self.ascii_params.contains(&number)
+            {
+                params.push(number);
+            }
+        });
+        for number in params {
+            if self.param_derivations[usize::from(number)].is_ascii {
+                self.ascii_params.push(number);
+            } else {
+                self.reusable = false;
+            }
+        }
     }
 
     fn typing<'t>(
@@ -69,6 +102,7 @@ impl Binder<'_> {
             column_coercibilities,
             params: &self.param_types,
             param_derivations: &self.param_derivations,
+            param_values: self.values,
             connection: self.environment.collation,
         }
     }
@@ -107,7 +141,9 @@ impl Binder<'_> {
             && usize::from(*number) < self.param_kinds.len()
         {
             let own = self.type_of(expr, &columns);
-            return Derivation::of_type(own.column_type.as_ref(), Coercibility::Coercible);
+            let is_ascii = self.param_derivations[usize::from(*number)].is_ascii;
+            let own = Derivation::of_type(own.column_type.as_ref(), Coercibility::Coercible);
+            return Derivation { is_ascii, ..own };
         }
         let coercibilities = self.coercibilities(scope, &columns);
         self.typing(&columns, &coercibilities).derivation(expr)
@@ -133,39 +169,20 @@ impl Binder<'_> {
     /// collation.
     pub fn collate(
         &mut self,
-        operand: &ast::Expr,
         bound: Expr,
         name: &str,
         scope: &Scope<'_>,
     ) -> Result<Expr, SqlError> {
         let asked =
             names::charset_of_collation(name).ok_or_else(|| SqlError::unknown_collation(name))?;
-        let own = self.charset_of(operand, &bound, scope);
-        if asked != own {
-            return Err(SqlError::collation_mismatch(name, &own));
+        // A number is a text of the connection.
+        let own = self.derivation(&bound, scope).collation.unwrap_or(self.environment.collation);
+        if asked != own.charset_name() {
+            return Err(SqlError::collation_mismatch(name, own.charset_name()));
         }
         let collation =
             Collation::by_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
         Ok(Expr::Collate(Box::new(bound), collation))
-    }
-
-    /// The character set an operand is written in; characters are utf8mb4 once they are read.
-    fn charset_of(&mut self, operand: &ast::Expr, bound: &Expr, scope: &Scope<'_>) -> String {
-        let written = match operand {
-            ast::Expr::Literal(ast::Literal::CharsetString { charset, .. })
-            | ast::Expr::ConvertUsing { charset, .. } => Some(charset),
-            ast::Expr::Cast { target, .. } => match &**target {
-                ast::CastType::Char { charset, .. } => charset.as_ref(),
-                _ => None,
-            },
-            _ => None,
-        };
-        match (written, self.derivation(bound, scope).collation) {
-            (Some(charset), _) if charset.eq_ignore_ascii_case("utf8") => "utf8mb3".into(),
-            (Some(charset), _) => charset.to_ascii_lowercase(),
-            (None, Some(own)) if own.is_binary() => "binary".into(),
-            (None, _) => "utf8mb4".into(),
-        }
     }
 
     /// What is to be read as text: times keep the digits of fractional seconds they are declared

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use client::KeyRange;
 use types::convert::{
-    ConvertContext, StoreMode, plain_integer, store, to_decimal, to_f64, to_integer,
+    ConvertContext, StoreMode, plain_integer, store, to_bytes, to_decimal, to_f64, to_integer,
 };
 use types::expr::{EvalContext, NoColumns, eval};
 use types::value::{YEAR_RANGE, bit_max, int_range};
@@ -456,14 +456,14 @@ fn fit(value: ValueRef<'_>, column_type: &ColumnType, context: &mut EvalContext<
             ValueRef::Bytes(bytes) if bytes.len() == *length as usize => {
                 Fit::Exact(value.to_value())
             }
-            ValueRef::Text(text, _) if text.len() == *length as usize => {
-                Fit::Exact(Value::Bytes(text.as_bytes().into()))
+            ValueRef::Text(text, own) if own.charset().size_of(text) == *length as usize => {
+                Fit::Exact(Value::Bytes(to_bytes(value).into()))
             }
             _ => Fit::Unusable,
         },
         ColumnType::Varbinary { .. } | ColumnType::Blob { .. } => match value {
             ValueRef::Bytes(_) => Fit::Exact(value.to_value()),
-            ValueRef::Text(text, _) => Fit::Exact(Value::Bytes(text.as_bytes().into())),
+            ValueRef::Text(..) => Fit::Exact(Value::Bytes(to_bytes(value).into())),
             _ => Fit::Unusable,
         },
         ColumnType::Date | ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => {

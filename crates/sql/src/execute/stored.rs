@@ -232,7 +232,11 @@ fn typed(
     match (of_type(value, info, settings, warnings), &info.column_type) {
         // Compared and sorted as the whole column is.
         (Value::Text(text, _), column_type) => {
-            Value::Text(text, column_type.collation().unwrap_or_default())
+            let collation = column_type.collation().unwrap_or_default();
+            match collation.charset().holds(&text) {
+                true => Value::Text(text, collation),
+                false => Value::text(&collation.charset().replace_missing(&text), collation),
+            }
         }
         (Value::Decimal(own), ColumnType::Decimal { scale, .. }) if *scale < own.shown_scale() => {
             own.round(i32::from(*scale)).map_or(Value::Null, Value::Decimal)

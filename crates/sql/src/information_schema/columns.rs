@@ -18,6 +18,7 @@ impl VirtualTable {
                 "#SORTLEN",
                 "PAD_ATTRIBUTE",
             ],
+            VirtualTable::CollationCharsets => &["COLLATION_NAME", "CHARACTER_SET_NAME"],
             VirtualTable::Columns => &[
                 "TABLE_CATALOG",
                 "TABLE_SCHEMA",

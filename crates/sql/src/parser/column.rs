@@ -73,6 +73,7 @@ impl Parser<'_> {
             "VARCHAR" | "VARCHARACTER" => TypeKind::VarChar,
             "NCHAR" | "NATIONAL" | "NVARCHAR" => {
                 data_type.charset = Some("utf8mb3".to_string());
+                data_type.is_national = true;
                 self.national_type(&word)?
             }
             "BINARY" => TypeKind::Binary,
@@ -464,6 +465,7 @@ pub(super) fn plain_type(kind: TypeKind) -> DataType {
         zerofill: false,
         charset: None,
         collation: None,
+        is_national: false,
         binary_collation: false,
         members: Vec::new(),
     }

@@ -298,10 +298,10 @@ impl Session {
             }
         };
         self.settings.character_set_client = charset;
-        self.settings.character_set_results = Some(charset);
         let collation = Collation::by_id(self.info.collation_id);
-        self.settings.collation_connection =
-            collation.unwrap_or_else(|| charset.literal_collation());
+        let collation = collation.unwrap_or_else(|| charset.default_collation());
+        self.settings.character_set_results = Some(collation);
+        self.settings.collation_connection = collation;
         if self.info.ignore_space {
             self.settings.sql_mode = self.settings.sql_mode.with(SqlMode::IGNORE_SPACE);
         }
@@ -493,7 +493,7 @@ impl Session {
 
     /// What the client writes in: parameters of prepared statements are in it.
     pub fn character_set_client(&self) -> Charset {
-        self.settings.character_set_client
+        self.settings.literal_charset()
     }
     /// Of string literals and of parameters that are characters.
     pub fn collation_connection(&self) -> Collation {

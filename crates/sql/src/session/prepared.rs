@@ -327,5 +327,5 @@ impl Session {
 fn param_info(environment: &Environment) -> ColumnInfo {
     let column_type = ColumnType::Varchar { length: 255, collation: environment.collation };
     let own = ResultType { column_type: Some(column_type), nullable: true };
-    crate::bind::expression_info("?", &own, environment.collation)
+    crate::bind::expression_info("?", &own)
 }

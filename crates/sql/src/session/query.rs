@@ -9,12 +9,12 @@ use types::{Charset, Value};
 
 use super::Session;
 use crate::ResultSink;
-use crate::bind::{Binder, Environment, literal_value};
+use crate::bind::{Binder, Environment, literal_value, text_value};
 use crate::error::{SqlError, code};
 use crate::execute::Pace;
 use crate::parser::ast::{Literal, Statement};
 use crate::parser::{self};
-use crate::plan::{ParamKind, Plan, magnitude};
+use crate::plan::{ParamKind, Plan, is_ascii, magnitude};
 use crate::server::Counters;
 use crate::statement::life::PlanSource;
 use crate::statement::run::Outcome;
@@ -275,12 +275,7 @@ impl Session {
             .into_iter()
             .map(|literal| match literal {
                 // The bytes are taken over, not copied.
-                Literal::String(bytes) if !collation.is_binary() => {
-                    Ok(match String::from_utf8(bytes) {
-                        Ok(text) => Value::Text(text.into(), collation),
-                        Err(error) => Value::Bytes(error.into_bytes().into()),
-                    })
-                }
+                Literal::String(bytes) => Ok(text_value(bytes, collation)),
                 other => literal_value(&other, &self.environment),
             })
             .collect()
@@ -309,6 +304,7 @@ pub(super) fn fits(plan: &Plan, params: &[Value]) -> bool {
             .limit_sizes
             .iter()
             .all(|(param, size)| magnitude(&params[usize::from(*param)]) == *size)
+        && plan.ascii_params.iter().all(|param| is_ascii(&params[usize::from(*param)]))
 }
 
 pub(super) fn has_plan(statement: &Statement) -> bool {

@@ -13,7 +13,7 @@ use crate::bind::table::{
     check_name, check_written_name, collation_of, engine_name, index_definition,
 };
 use crate::bind::view::find_view;
-use crate::bind::{Binder, find_table};
+use crate::bind::{Binder, alias_warning, find_table};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
 use crate::information_schema;
@@ -162,6 +162,9 @@ impl Session {
     ) -> Result<u64, Failure> {
         check_name(name, code::ER_WRONG_DB_NAME, "database")?;
         let collation = collation_of(charset, collation)?.unwrap_or_default();
+        if let Some(warning) = charset.and_then(alias_warning) {
+            self.note(WarningLevel::Warning, warning);
+        }
         let exists = SqlError::new(
             code::ER_DB_CREATE_EXISTS,
             format!("Can't create database '{name}'; database exists"),
@@ -261,10 +264,12 @@ impl Session {
             }
             None => {
                 let environment = self.environment.clone();
-                let mut table = {
-                    let binder = &mut Binder::new(&catalogue, &environment, &*self, &[]);
-                    binder.table_definition(create, &database, collation)?
+                let (mut table, warnings) = {
+                    let mut binder = Binder::new(&catalogue, &environment, &*self, &[]);
+                    let table = binder.table_definition(create, &database, collation)?;
+                    (table, binder.into_warnings())
                 };
+                warnings.into_iter().for_each(|warning| self.push_condition(warning));
                 self.key_context(&catalogue).add_all(&mut table, &create.foreign_keys)?;
                 for (position, index) in table.indexes.iter().enumerate() {
                     self.warn_of_twin(&table, &table.indexes[..position], index);

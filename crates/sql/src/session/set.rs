@@ -14,8 +14,8 @@ use super::variables::{
     self, Isolation, Kind, NewValue, Scope, Variable, check_kept, default_of, on_off, parse_bool,
     parse_sql_mode, parse_time_zone, read_only,
 };
-use crate::bind::Binder;
 use crate::bind::switch::OptimizerSwitch;
+use crate::bind::{Binder, alias_warning};
 use crate::error::{SqlError, code};
 use crate::execute::{Context, Failure};
 use crate::parser::ast;
@@ -114,15 +114,18 @@ impl Session {
         Ok(())
     }
 
-    /// SET NAMES. Literals are utf8mb4 on every connection but a binary one, which `character_set_connection` shows.
+    /// SET NAMES.
     fn set_names(
         &mut self,
         charset: Option<&str>,
         collation: Option<&str>,
     ) -> Result<(), SqlError> {
+        if let Some(warning) = charset.and_then(alias_warning) {
+            self.note(WarningLevel::Warning, warning);
+        }
         let charset = charset.map_or(Ok(Charset::Utf8mb4), client_charset)?;
         let collation = match collation {
-            None => charset.literal_collation(),
+            None => charset.default_collation(),
             Some(written) => {
                 let own = names::charset_of_collation(written)
                     .ok_or_else(|| SqlError::unknown_collation(written))?;
@@ -134,7 +137,7 @@ impl Session {
         };
         self.settings.collation_connection = collation;
         self.settings.character_set_client = charset;
-        self.settings.character_set_results = Some(charset);
+        self.settings.character_set_results = Some(collation);
         self.set_environment(self.environment.database.clone());
         Ok(())
     }
@@ -148,7 +151,7 @@ impl Session {
     fn set_character_set(&mut self, charset: Option<&str>) -> Result<(), SqlError> {
         let charset = charset.map_or(Ok(Charset::Utf8mb4), client_charset)?;
         self.settings.character_set_client = charset;
-        self.settings.character_set_results = Some(charset);
+        self.settings.character_set_results = Some(charset.default_collation());
         self.set_collation(self.database_collation());
         Ok(())
     }
@@ -492,9 +495,11 @@ impl Session {
             }
             "character_set_results" => {
                 self.settings.character_set_results = match (&text, is_default) {
-                    (_, true) => Some(Charset::Utf8mb4),
+                    (_, true) => Some(Collation::DEFAULT),
                     (None, false) => None,
-                    (Some(text), false) => Some(served_charset(&charset_text(value, text))?),
+                    (Some(text), false) => {
+                        Some(served_charset(&charset_text(value, text))?.default_collation())
+                    }
                 };
             }
             "character_set_connection" => {
@@ -648,7 +653,7 @@ impl Session {
             "character_set_client" => settings.character_set_client.name().into(),
             "character_set_connection" => settings.collation_connection.charset_name().into(),
             "character_set_results" => {
-                settings.character_set_results.map_or("", Charset::name).into()
+                settings.character_set_results.map_or("", Collation::charset_name).into()
             }
             "character_set_server" => "utf8mb4".into(),
             "character_set_database" => self.database_collation().charset_name().into(),

@@ -141,7 +141,8 @@ pub struct Settings {
     /// What the client writes in.
     pub character_set_client: Charset,
     /// What the client reads. None: NULL, no conversion.
-    pub character_set_results: Option<Charset>,
+    /// The collation of what the client reads; None: nothing is converted.
+    pub character_set_results: Option<Collation>,
     /// Of string literals. `character_set_connection` is its character set.
     pub collation_connection: Collation,
     pub lock_wait_timeout_seconds: u32,
@@ -192,7 +193,7 @@ impl Default for Settings {
             time_zone: "SYSTEM".into(),
             time_zone_offset_seconds: 0,
             character_set_client: Charset::Utf8mb4,
-            character_set_results: Some(Charset::Utf8mb4),
+            character_set_results: Some(Collation::DEFAULT),
             collation_connection: Collation::default(),
             lock_wait_timeout_seconds: 50,
             select_limit: u64::MAX,
@@ -222,7 +223,14 @@ impl Default for Settings {
 impl Settings {
     /// How the client's statements are read.
     pub fn dialect(&self) -> Dialect {
-        Dialect { mode: self.sql_mode, charset: self.character_set_client }
+        Dialect { mode: self.sql_mode, charset: self.literal_charset() }
+    }
+    /// What the client's literals and parameters are written in: bytes of a binary client are taken as the connection's.
+    pub fn literal_charset(&self) -> Charset {
+        match self.character_set_client {
+            Charset::Binary => self.collation_connection.charset(),
+            own => own,
+        }
     }
     /// Of a session with these settings, in this database.
     pub fn environment(&self, database: Option<String>) -> Environment {

@@ -124,14 +124,13 @@ pub fn create_table_text(table: &Table, offset_seconds: i32) -> String {
 
 fn column_text(table: &Table, column: &Column, offset_seconds: i32) -> String {
     let mut text = format!("{} {}", quoted(&column.name), column.type_name());
-    if column.column_type.is_string()
-        && let Some(collation) = column.column_type.collation()
-        && collation != table.collation
-    {
-        if collation.charset_name() != table.collation.charset_name() || !collation.is_default() {
-            let _ = write!(text, " CHARACTER SET {}", collation.charset_name());
+    if let Some(collation) = column.column_type.collation() {
+        let (charset, name) = (collation.charset_name(), collation.name());
+        if collation != table.collation {
+            let _ = write!(text, " CHARACTER SET {charset} COLLATE {name}");
+        } else if !collation.is_default() {
+            let _ = write!(text, " COLLATE {name}");
         }
-        let _ = write!(text, " COLLATE {}", collation.name());
     }
     let is_timestamp = matches!(column.column_type, ColumnType::Timestamp { .. });
     if !column.nullable {

@@ -21,7 +21,9 @@ use std::collections::BTreeMap;
 use client::{Report, ReportRequest};
 use types::convert::WarningLevel;
 use types::expr::{Coercibility, ResultType};
-use types::{Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, TableId, Value};
+use types::{
+    Charset, Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, TableId, Value,
+};
 
 use crate::ColumnInfo;
 use crate::bind::names::{Relations, Scope, ScopeColumn, ScopeTable, identifying_key};
@@ -57,7 +59,7 @@ impl Table {
                 };
                 let own = ResultType { column_type: Some(column_type), nullable: true };
                 let title = title.trim_start_matches('#');
-                crate::bind::expression_info(title, &own, Collation::default())
+                crate::bind::expression_info(title, &own)
             })
             .collect();
         Table { columns, rows: Vec::new() }
@@ -99,15 +101,6 @@ fn text(text: impl AsRef<str>) -> Value {
 fn number(number: u64) -> Value {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
-
-/// (name, description, default collation, bytes a character)
-pub static CHARACTER_SETS: &[(&str, &str, &str, u64)] = &[
-    ("ascii", "US ASCII", "ascii_general_ci", 1),
-    ("binary", "Binary pseudo charset", "binary", 1),
-    ("latin1", "cp1252 West European", "latin1_swedish_ci", 1),
-    ("utf8mb3", "UTF-8 Unicode", "utf8mb3_general_ci", 3),
-    ("utf8mb4", "UTF-8 Unicode", "utf8mb4_0900_ai_ci", 4),
-];
 
 /// Engine, Support, Comment, Transactions, XA, Savepoints.
 pub static ENGINES: &[[&str; 6]] = &[
@@ -344,12 +337,12 @@ impl Session {
             S::CharacterSet { filter } => {
                 let titles = ["Charset", "Description", "Default collation", "#Maxlen"];
                 let mut table = Table::of_texts(&titles);
-                for (name, description, collation, length) in CHARACTER_SETS {
+                for own in Charset::ALL {
                     table.push(vec![
-                        text(name),
-                        text(description),
-                        text(collation),
-                        number(*length),
+                        text(own.name()),
+                        text(own.description()),
+                        text(own.default_collation().name()),
+                        number(u64::from(own.character_size_max())),
                     ]);
                 }
                 self.filtered(table, filter).await
@@ -365,16 +358,14 @@ impl Session {
                     "Pad_attribute",
                 ];
                 let mut table = Table::of_texts(&titles);
-                let mut all = Collation::ALL;
-                all.sort_by_key(|own| own.name());
-                for own in all {
+                for own in Collation::ALL {
                     table.push(vec![
                         text(own.name()),
                         text(own.charset_name()),
                         number(u64::from(own.id())),
                         text(if own.is_default() { "Yes" } else { "" }),
                         text("Yes"),
-                        number(if own.name().contains("0900") { 0 } else { 1 }),
+                        number(u64::from(own.sort_length())),
                         text(if own.is_pad_space() { "PAD SPACE" } else { "NO PAD" }),
                     ]);
                 }

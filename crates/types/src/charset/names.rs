@@ -115,7 +115,7 @@ fn collations() -> impl Iterator<Item = (&'static str, u16, &'static str)> {
 }
 
 /// `utf8` is MySQL's old name of `utf8mb3`, also at the beginning of a collation's name.
-fn without_old_name(name: &str) -> String {
+pub(crate) fn without_old_name(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     match lower.strip_prefix("utf8") {
         Some(rest) if rest.is_empty() || rest.starts_with('_') => format!("utf8mb3{rest}"),

@@ -5,8 +5,8 @@
 //! that cannot wait for that gives a number of steps.
 //! Searching uses Knuth, Morris and Pratt's table, so it is linear.
 
-use super::Collation;
-use super::weights::{general_weight, same_primary};
+use super::weights::{general_weight, same_but_case, same_primary};
+use super::{Collation, Order, eight_bit};
 
 /// One step of a pattern.
 enum Step {
@@ -41,13 +41,15 @@ impl Collation {
         if left == right {
             return true;
         }
-        match self {
-            Collation::Binary
-            | Collation::Utf8mb4Bin
-            | Collation::Utf8mb40900Bin
-            | Collation::Utf8mb40900AsCs => false,
-            Collation::Utf8mb4GeneralCi => general_weight(left) == general_weight(right),
-            Collation::Utf8mb4UnicodeCi | Collation::Utf8mb40900AiCi => same_primary(left, right),
+        match self.order() {
+            Order::Bytes | Order::CodePoints | Order::Case => false,
+            Order::General => general_weight(left) == general_weight(right),
+            Order::Primary { version, .. } => same_primary(left, right, version),
+            Order::Accents => same_but_case(left, right),
+            Order::EightBit(weights) => {
+                eight_bit::weight(weights, left) == eight_bit::weight(weights, right)
+            }
+            Order::German2 => eight_bit::german2_letter(left) == eight_bit::german2_letter(right),
         }
     }
 
@@ -106,8 +108,9 @@ impl Collation {
         if self.is_case_sensitive() {
             return text.find(needle);
         }
-        let needle_size = needle.len();
-        if text.len() < needle_size {
+        let size_of = |text: &str| self.charset().size_of(text);
+        let needle_size = size_of(needle);
+        if size_of(text) < needle_size {
             return None;
         }
         let needle: Vec<char> = needle.chars().collect();
@@ -134,7 +137,7 @@ impl Collation {
                 let end = offset + character.len_utf8();
                 let start = text[..end].char_indices().rev().nth(needle.len() - 1);
                 let (start, _) = start.expect("as many characters were matched");
-                if end - start == needle_size {
+                if size_of(&text[start..end]) == needle_size {
                     return Some(start);
                 }
                 matched = borders[matched - 1];

@@ -45,11 +45,13 @@ fn names_and_numbers() {
         assert_eq!(Collation::by_id(collation.id()), Some(collation));
         assert_eq!(Collation::from_bytes(&collation.to_bytes()), Ok(collation));
     }
-    assert_eq!(Collation::by_id(8), None);
+    assert_eq!(Collation::by_id(9), None);
     assert_eq!(Collation::by_id(0), None);
+    assert!(Collation::ALL.is_sorted_by_key(|collation| collation.name()));
+    assert_eq!(Collation::by_name("utf8_bin"), Some(Collation::Utf8mb3Bin));
     assert_eq!(Collation::by_name("klingon_ci"), None);
     // An alias is no byte form: it would not come back as it went.
-    assert_eq!(Collation::from_bytes(&8u16.to_bytes()), Err(WireError::BadTag("Collation")));
+    assert_eq!(Collation::from_bytes(&9u16.to_bytes()), Err(WireError::BadTag("Collation")));
     assert_eq!(Collation::default(), Collation::DEFAULT);
     assert_eq!(Collation::default_of_charset("UTF8MB4"), Some(Collation::DEFAULT));
 }
@@ -179,7 +181,7 @@ fn padding() {
 /// Sort keys are on disk: these bytes never change.
 #[test]
 fn keys_are_fixed() {
-    let table: [(Collation, &str, &[u8]); 7] = [
+    let table: [(Collation, &str, &[u8]); 13] = [
         (Collation::Utf8mb40900AiCi, "Ab-1 é", &[0x70, 0x72, 0x0c, 0x61, 0x09, 0x78]),
         (
             Collation::Utf8mb40900AiCi,
@@ -191,6 +193,16 @@ fn keys_are_fixed() {
         (Collation::Utf8mb4GeneralCi, "aé中", &[0x44, 0x48, 0xd0, 0x4e, 0x2d, 0x22]),
         (Collation::Utf8mb4Bin, "aé\t", &[0x64, 0x90, 0xe9, 0x0a, 0x22]),
         (Collation::Binary, "aé", &[0x61, 0xc3, 0xa9]),
+        (
+            Collation::Utf8mb40900AsCi,
+            "aÉß",
+            &[0x70, 0x78, 0x94, 0x94, 1, 2, 2, 0x20, 0, 3, 1, 0x20, 0, 0, 0xdf],
+        ),
+        (Collation::Utf8mb4Unicode520Ci, "a b ", &[0x70, 0x0a, 0x72, 0x09]),
+        (Collation::Utf8mb3GeneralCi, "aé中", &[0x44, 0x48, 0xd0, 0x4e, 0x2d, 0x22]),
+        (Collation::Latin1SwedishCi, "aé €\t", &[0x44, 0x48, 0x23, 0x90, 0x80, 0x0a, 0x22]),
+        (Collation::Latin1German2Ci, "ä", &[0x44, 0x48, 0x22]),
+        (Collation::AsciiBin, "aA", &[0x64, 0x44, 0x22]),
     ];
     for (collation, text, expected) in table {
         assert_eq!(key(collation, text), expected, "{collation:?} {text}");

@@ -88,6 +88,9 @@ struct Element {
     primary: u32,
     /// The mark, or 0.
     mark: u32,
+    /// The letter, in lower case, that is another one with a stroke, a ligature or so: the algorithm tells them apart with
+    /// the accents. Else 0.
+    letter: u32,
     /// How the character differs from the plain lower-case one: [`PLAIN`], [`UPPER`], or its own code point.
     variant: u32,
 }
@@ -95,13 +98,24 @@ struct Element {
 const PLAIN: u32 = 0;
 const UPPER: u32 = 1;
 
+/// Which version of the algorithm decides about Cyrillic letters with accents.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    /// Only й is a letter of its own.
+    Latest,
+    /// 5.2: all but those of Е, И, Ж and У with an accent of stress or length are letters of their own, and ґ is г.
+    V520,
+}
+
 /// The primary weights of a string in normal form C.
-pub(super) fn primary_weights(text: &str) -> PrimaryWeights<'_> {
-    PrimaryWeights { rest: text, pending: [0; PIECES_MAX], pending_count: 0, pending_next: 0 }
+pub(super) fn primary_weights(text: &str, version: Version) -> PrimaryWeights<'_> {
+    let pending = [0; PIECES_MAX];
+    PrimaryWeights { rest: text, version, pending, pending_count: 0, pending_next: 0 }
 }
 
 pub(super) struct PrimaryWeights<'a> {
     rest: &'a str,
+    version: Version,
     /// Weights of the character taken last, in order.
     pending: [u32; PIECES_MAX],
     pending_count: u8,
@@ -130,6 +144,11 @@ impl Iterator for PrimaryWeights<'_> {
             self.rest = &self.rest[character.len_utf8()..];
             self.pending_count = 0;
             self.pending_next = 0;
+            if self.version == Version::V520
+                && let Some(weight) = cyrillic_520(character)
+            {
+                return Some(weight);
+            }
             elements(character, &mut |element| {
                 if element.primary != 0 {
                     self.pending[usize::from(self.pending_count)] = element.primary;
@@ -140,11 +159,24 @@ impl Iterator for PrimaryWeights<'_> {
     }
 }
 
+/// The weight of a Cyrillic letter that version 5.2 does not decompose, or has another weight for.
+fn cyrillic_520(character: char) -> Option<u32> {
+    match character {
+        'Ґ' | 'ґ' => Some(single_weight('г')),
+        'Ѓ' | 'Ќ' | 'Ї' | 'Ў' | 'Ѷ' | 'Ӑ' | 'Ӓ' | 'Ӗ' | 'Ӛ' | 'Ӝ' | 'Ӟ' | 'Ӥ' | 'Ӧ' | 'Ӫ' | 'Ӭ'
+        | 'Ӱ' | 'Ӳ' | 'Ӵ' | 'Ӹ' | 'ѓ' | 'ќ' | 'ї' | 'ў' | 'ѷ' | 'ӑ' | 'ӓ' | 'ӗ' | 'ӛ' | 'ӝ'
+        | 'ӟ' | 'ӥ' | 'ӧ' | 'ӫ' | 'ӭ' | 'ӱ' | 'ӳ' | 'ӵ' | 'ӹ' => {
+            Some(single_weight(super::single(character.to_lowercase(), character)))
+        }
+        _ => None,
+    }
+}
+
 /// Gives the weights of one character, step by step.
 fn elements(character: char, emit: &mut impl FnMut(Element)) {
     if character.is_ascii() {
         let variant = if character.is_ascii_uppercase() { UPPER } else { PLAIN };
-        emit(Element { primary: ascii_weight(character as u8), mark: 0, variant });
+        emit(Element { primary: ascii_weight(character as u8), variant, ..Element::default() });
         return;
     }
     if keeps_own_weight(character) {
@@ -185,7 +217,8 @@ fn piece_elements(piece: char, variant: u32, emit: &mut impl FnMut(Element)) {
     if IGNORABLE.get(ignorable).is_some_and(|&(first, _)| first <= u32::from(piece)) {
         // Marks count on the second level; controls and format characters nowhere.
         let counts = !piece.is_control() && !is_format(piece);
-        emit(Element { primary: 0, mark: if counts { u32::from(piece) } else { 0 }, variant: 0 });
+        let mark = if counts { u32::from(piece) } else { 0 };
+        emit(Element { mark, ..Element::default() });
         return;
     }
     let lower = super::single(piece.to_lowercase(), piece);
@@ -197,12 +230,20 @@ fn piece_elements(piece: char, variant: u32, emit: &mut impl FnMut(Element)) {
     };
     if let Ok(index) = EXPANSIONS.binary_search_by_key(&folded, |&(letter, _)| letter) {
         for (position, byte) in EXPANSIONS[index].1.bytes().enumerate() {
-            let variant = if position == 0 { u32::from(piece) } else { PLAIN };
-            emit(Element { primary: ascii_weight(byte), mark: 0, variant });
+            let first = |code: u32| if position == 0 { code } else { PLAIN };
+            emit(Element {
+                primary: ascii_weight(byte),
+                mark: 0,
+                letter: first(u32::from(folded)),
+                variant: first(u32::from(piece)),
+            });
         }
         return;
     }
-    emit(Element { primary: single_weight(folded), mark: 0, variant });
+    // The long s is told apart from s with the accents.
+    const LONG_S: u32 = 0x17f;
+    let letter = if variant == LONG_S { LONG_S } else { 0 };
+    emit(Element { primary: single_weight(folded), mark: 0, letter, variant });
 }
 
 /// Brings characters together that differ only below the primary level, beyond case.
@@ -279,13 +320,6 @@ pub(super) fn put_primary(coded: Coded, out: &mut Vec<u8>) {
 /// Appends the second and third level of a string in normal form C. Both leave out what the plain lower-case letters at
 /// their end would give: equal primaries mean equally many steps, and the plain step is the least.
 pub(super) fn put_accents_and_case(text: &str, out: &mut Vec<u8>) {
-    const LEVEL: u8 = 0x01;
-    const STEP: u8 = 0x02;
-    const OWN: u8 = 0x20;
-    let put_code = |first: u8, code: u32, out: &mut Vec<u8>| {
-        out.push(first);
-        out.extend_from_slice(&code.to_be_bytes()[1..]);
-    };
     for accents in [true, false] {
         out.push(LEVEL);
         let mut plain = 0usize;
@@ -300,11 +334,54 @@ pub(super) fn put_accents_and_case(text: &str, out: &mut Vec<u8>) {
                     (_, 0) if element.primary != 0 => plain += 1,
                     (_, 0) => {}
                     (false, UPPER) => out.push(STEP + 1),
-                    (_, code) => put_code(OWN, code, out),
+                    (_, code) => put_own(code, out),
                 }
             });
         }
     }
+}
+
+/// The byte that begins a level after the first, and a step of it that is plain.
+const LEVEL: u8 = 0x01;
+const STEP: u8 = 0x02;
+
+/// A step of a level that is not plain.
+fn put_own(code: u32, out: &mut Vec<u8>) {
+    const OWN: u8 = 0x20;
+    out.push(OWN);
+    out.extend_from_slice(&code.to_be_bytes()[1..]);
+}
+
+/// Appends the second level where case does not count, and letters with a stroke are told apart as accents are: again
+/// without the plain steps at the end.
+pub(super) fn put_accents(text: &str, out: &mut Vec<u8>) {
+    out.push(LEVEL);
+    let mut plain = 0usize;
+    for character in text.chars() {
+        elements(character, &mut |element| {
+            let counts = if element.mark != 0 { element.mark } else { element.letter };
+            if counts != 0 {
+                out.extend(std::iter::repeat_n(STEP, plain));
+                plain = 0;
+                put_own(counts, out);
+            } else if element.primary != 0 {
+                plain += 1;
+            }
+        });
+    }
+}
+
+/// Whether two characters differ in case at most: to LIKE and LOCATE where accents count and case does not.
+pub(super) fn same_but_case(left: char, right: char) -> bool {
+    if !same_primary(left, right, Version::Latest) {
+        return false;
+    }
+    let accents = |character: char| {
+        let mut out = Vec::new();
+        put_accents(character.encode_utf8(&mut [0; 4]), &mut out);
+        out
+    };
+    left.is_ascii() && right.is_ascii() || accents(left) == accents(right)
 }
 
 /// The weight of a character in `utf8mb4_general_ci`: its upper-case letter without marks.
@@ -344,15 +421,15 @@ pub(super) fn put_code_point(coded: Coded, out: &mut Vec<u8>) {
 }
 
 /// Whether two characters are one to LIKE and LOCATE, which go by characters.
-pub(super) fn same_primary(left: char, right: char) -> bool {
+pub(super) fn same_primary(left: char, right: char, version: Version) -> bool {
     if left.is_ascii() && right.is_ascii() {
         // Controls have no weight at all, but are not any control.
         return ASCII[left as usize] == ASCII[right as usize] && ASCII[left as usize] != 0;
     }
     let mut buffers = [[0; 4]; 2];
     let [left_buffer, right_buffer] = &mut buffers;
-    let mut left = primary_weights(left.encode_utf8(left_buffer));
-    let mut right = primary_weights(right.encode_utf8(right_buffer));
+    let mut left = primary_weights(left.encode_utf8(left_buffer), version);
+    let mut right = primary_weights(right.encode_utf8(right_buffer), version);
     let first = left.next();
     first.is_some() && first == right.next() && left.eq(right)
 }

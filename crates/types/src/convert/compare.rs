@@ -53,8 +53,8 @@ pub fn compare(
         (Text(a, collation_a), Text(b, collation_b)) => {
             text_collation(collation_a, collation_b).compare(a, b)
         }
-        (Text(a, _), Bytes(b)) => a.as_bytes().cmp(b),
-        (Bytes(a), Text(b, _)) => a.cmp(b.as_bytes()),
+        (Text(..), Bytes(b)) => (*to_bytes(left)).cmp(b),
+        (Bytes(a), Text(..)) => a.cmp(&to_bytes(right)),
         (Bytes(a), Bytes(b)) => a.cmp(b),
         (Date(a), Date(b)) => a.cmp(&b),
         (Time(a), Time(b)) => a.cmp(&b),

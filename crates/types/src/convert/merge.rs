@@ -27,6 +27,9 @@ pub fn to_type(value: ValueRef<'_>, target: &ColumnType, cx: &mut ConvertContext
         | ColumnType::Varchar { collation, .. }
         | ColumnType::Text { collation, .. } => match value {
             ValueRef::Bytes(_) => value.to_value(),
+            ValueRef::Text(text, own) if own.charset() != collation.charset() => {
+                Value::text(&collation.charset().replace_missing(text), *collation)
+            }
             _ => Value::Text(to_text(value).into(), *collation),
         },
         ColumnType::Binary { .. } | ColumnType::Varbinary { .. } | ColumnType::Blob { .. } => {

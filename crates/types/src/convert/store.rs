@@ -11,7 +11,8 @@ use super::{ConvertContext, SqlWarning, WarningLevel, number_prefix, shown, to_b
 use crate::temporal::{DateModes, SpelledTime};
 use crate::value::{YEAR_RANGE, bit_max, int_range};
 use crate::{
-    Collation, ColumnType, DateTime, Decimal, LabelKind, Labels, Time, Value, ValueRef, wire_enum,
+    Charset, Collation, ColumnType, DateTime, Decimal, LabelKind, Labels, Time, Value, ValueRef,
+    wire_enum,
     wire_struct,
 };
 
@@ -35,7 +36,7 @@ pub enum ConvertErrorKind {
     /// 1366: not a number at all.
     IncorrectInteger,
     IncorrectDecimal,
-    /// 1366: not UTF-8.
+    /// 1366: bytes or characters that are none of the column's character set.
     IncorrectString,
     /// 1292.
     IncorrectDate,
@@ -315,16 +316,27 @@ enum Limit {
     Bytes(u32),
 }
 
-/// The bytes of `text` within the limit, at a character's border.
-fn limit_end(text: &str, limit: Limit) -> usize {
+/// The bytes of `text`, as UTF-8, within the limit, at a character's border.
+fn limit_end(text: &str, limit: Limit, charset: Charset) -> usize {
     match limit {
         // As many bytes are as many characters at most: no need to count.
-        Limit::Characters(count) if text.len() <= count as usize => text.len(),
+        Limit::Characters(count) | Limit::Bytes(count) if text.len() <= count as usize => {
+            text.len()
+        }
         Limit::Characters(count) => {
             text.char_indices().nth(count as usize).map_or(text.len(), |(end, _)| end)
         }
-        Limit::Bytes(count) => text.floor_char_boundary(count as usize),
+        Limit::Bytes(count) => charset.prefix_of_size(text, count as usize),
     }
+}
+
+/// What is wrong with a string some of whose bytes are no characters of the column's character set: `rest` begins there.
+fn incorrect_string(kept: Value, rest: &[u8]) -> Outcome {
+    let mut shown: String = rest.iter().take(6).map(|&b| escaped(b)).collect::<Vec<_>>().concat();
+    if rest.len() > 6 {
+        shown.push_str("...");
+    }
+    wrong(kept, ConvertErrorKind::IncorrectString, shown)
 }
 
 fn store_text(
@@ -333,26 +345,32 @@ fn store_text(
     collation: Collation,
     fixed_length: bool,
 ) -> Outcome {
+    let charset = collation.charset();
     let text = match value {
         ValueRef::Null => return fine(Value::Null),
-        ValueRef::Bytes(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => text.into(),
-            Err(error) => {
-                let (valid, rest) = bytes.split_at(error.valid_up_to());
-                let mut shown: String =
-                    rest.iter().take(6).map(|&b| escaped(b)).collect::<Vec<_>>().concat();
-                if rest.len() > 6 {
-                    shown.push_str("...");
-                }
-                let valid = std::str::from_utf8(valid).expect("checked up to here");
-                let end = limit_end(valid, limit);
+        ValueRef::Bytes(bytes) => match charset.decode_exactly(bytes) {
+            Ok(text) => text,
+            Err(valid) => {
+                let (valid, rest) = bytes.split_at(valid);
+                let valid = std::str::from_utf8(valid).expect("well formed up to here");
+                let end = limit_end(valid, limit, charset);
                 let kept = Value::Text(valid[..end].into(), collation);
-                return wrong(kept, ConvertErrorKind::IncorrectString, shown);
+                return incorrect_string(kept, rest);
             }
         },
+        // A character that the column's character set lacks is shown by its bytes in its own one.
+        ValueRef::Text(text, own) if !charset.holds(text) => {
+            let replaced = charset.replace_missing(text);
+            let end = limit_end(&replaced, limit, charset);
+            let kept = &replaced[..end];
+            let kept = if fixed_length { kept.trim_end_matches(' ') } else { kept };
+            let rest = &text[charset.held_prefix(text)..];
+            let kept = Value::Text(kept.into(), collation);
+            return incorrect_string(kept, &own.charset().encode(rest));
+        }
         _ => to_text(value),
     };
-    let end = limit_end(&text, limit);
+    let end = limit_end(&text, limit, charset);
     let mut kept = &text[..end];
     let lost = &text[end..];
     if fixed_length {

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::{ConvertContext, cast_datetime, shown, to_decimal, to_f64, to_integer, to_time};
+use super::{ConvertContext, cast_datetime, to_decimal, to_f64, to_integer, to_time};
 use crate::value::bit_bytes;
-use crate::{Collation, ColumnType, Decimal, Value, ValueRef};
+use crate::{Charset, Collation, ColumnType, Decimal, Value, ValueRef};
 
 /// A double as MySQL prints it: the shortest digits that read back as the same number; plain from 1e-15 to below 1e15,
 /// with an exponent ("1e15", "1.5e-16") outside.
@@ -90,11 +90,15 @@ pub fn to_text(value: ValueRef<'_>) -> Cow<'_, str> {
     }
 }
 
-/// The bytes of the value's text. NULL gives none: ask before.
+/// The bytes of the value's text in its character set. NULL gives none: ask before.
 pub fn to_bytes(value: ValueRef<'_>) -> Cow<'_, [u8]> {
     match value {
         ValueRef::Null => Cow::Borrowed(&[]),
-        ValueRef::Text(v, _) => Cow::Borrowed(v.as_bytes()),
+        ValueRef::Text(v, collation) => collation.charset().encode(v),
+        ValueRef::Label(number, labels) => {
+            let text = labels.text(number);
+            Cow::Owned(labels.collation().charset().encode(&text).into_owned())
+        }
         ValueRef::Bytes(v) => Cow::Borrowed(v),
         _ => Cow::Owned(
             number_to_text(value).expect("the other kinds have a number's text").into_bytes(),
@@ -237,20 +241,40 @@ fn cast_decimal(number: Decimal, precision: u8, scale: u8, cx: &mut ConvertConte
     }
 }
 
+/// Bytes as a text of the character set. Bytes that are none of its characters give NULL and warning 1300.
+fn decode_bytes<'v>(
+    bytes: &'v [u8],
+    charset: Charset,
+    cx: &mut ConvertContext,
+) -> Option<Cow<'v, str>> {
+    match charset.decode_exactly(bytes) {
+        Ok(text) => Some(text),
+        Err(valid) => {
+            cx.warn(1300, invalid_string(charset, &bytes[valid..]));
+            None
+        }
+    }
+}
+
+/// MySQL's message of error 1300 about bytes that are no characters: it shows the first three of them.
+pub fn invalid_string(charset: Charset, rest: &[u8]) -> String {
+    let digits: String = rest.iter().take(3).map(|byte| format!("{byte:02X}")).collect();
+    format!("Invalid {} character string: '{digits}'", charset.name())
+}
+
 fn cast_text(
     value: ValueRef<'_>,
     length: u32,
     collation: Collation,
     cx: &mut ConvertContext,
 ) -> Value {
+    let charset = collation.charset();
     let text = match value {
-        ValueRef::Bytes(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(_) => {
-                cx.warn(1300, format!("Invalid utf8mb4 character string: '{}'", shown(bytes)));
-                return Value::Null;
-            }
+        ValueRef::Bytes(bytes) => match decode_bytes(bytes, charset, cx) {
+            Some(text) => text,
+            None => return Value::Null,
         },
+        ValueRef::Text(text, own) if own.charset() != charset => charset.replace_missing(text),
         _ => to_text(value),
     };
     match text.char_indices().nth(length as usize) {

@@ -471,9 +471,11 @@ struct Concat {
     /// None until the first value.
     text: Option<String>,
     collation: Collation,
+    /// Bytes of `text` in its character set; `length_max` bounds them.
+    size: u64,
     was_cut: bool,
 }
-wire_struct!(Concat { separator, length_max, text, collation, was_cut });
+wire_struct!(Concat { separator, length_max, text, collation, size, was_cut });
 
 impl Concat {
     fn add_value(&mut self, value: ValueRef<'_>, cx: &mut ConvertContext) {
@@ -483,12 +485,19 @@ impl Concat {
         self.add(&to_text(value), cx);
     }
     fn add(&mut self, text: &str, cx: &mut ConvertContext) {
+        let charset = self.collation.charset();
+        let size_of = |text: &str| charset.size_of(text) as u64;
         let joined = match self.text.take() {
-            None => text.to_string(),
+            None => {
+                self.size = size_of(text);
+                text.to_string()
+            }
             Some(mut joined) => {
                 if !self.was_cut {
-                    joined.push_str(&self.separator);
+                    let separator = charset.replace_missing(&self.separator);
+                    joined.push_str(&separator);
                     joined.push_str(text);
+                    self.size += size_of(&separator) + size_of(text);
                 }
                 joined
             }
@@ -504,9 +513,10 @@ impl Concat {
     }
     fn cut(&mut self, cx: &mut ConvertContext) {
         let Some(text) = &mut self.text else { return };
-        let length_max = self.length_max as usize;
-        if text.len() > length_max {
-            text.truncate(text.floor_char_boundary(length_max));
+        if self.size > u64::from(self.length_max) {
+            let charset = self.collation.charset();
+            text.truncate(charset.prefix_of_size(text, self.length_max as usize));
+            self.size = charset.size_of(text) as u64;
             self.was_cut = true;
             cx.warn(1260, "A row was cut by GROUP_CONCAT()".into());
         }
@@ -590,6 +600,7 @@ impl AggregateState {
                     length_max: *length_max,
                     text: None,
                     collation: Collation::DEFAULT,
+                    size: 0,
                     was_cut: false,
                 };
                 let descending: Vec<bool> =

@@ -4,11 +4,13 @@
 //! never from a value. So an operator uses one collation on all rows. The rules are MySQL's. The
 //! operand that holds more strongly decides; among equals of one character set a `_bin` collation
 //! does, two others have no collation in common, and two COLLATE clauses that differ are an error.
-//! Byte strings decide over characters that hold no more strongly than they do.
+//! Among equals of two character sets the one of Unicode decides that has all characters of the
+//! other one; else a literal gives way to a column, and two columns do not mix. Byte strings decide
+//! over characters that hold no more strongly than they do.
 
 use super::{Expr, Function};
 use crate::expr::ResultType;
-use crate::{Collation, ColumnType, Value};
+use crate::{Charset, Collation, ColumnType, Value};
 
 /// How strongly an expression holds to its collation: the lower one decides. The numbers are those
 /// of COERCIBILITY().
@@ -49,19 +51,28 @@ pub struct Derivation {
     /// [`Collation::Binary`] is that of byte strings. None: the value is no string.
     pub collation: Option<Collation>,
     pub coercibility: Coercibility,
+    /// Every value has characters of ASCII only: it is a text of every character set.
+    pub is_ascii: bool,
 }
 
 impl Derivation {
     pub const NUMERIC: Derivation =
-        Derivation { collation: None, coercibility: Coercibility::Numeric };
+        Derivation { collation: None, coercibility: Coercibility::Numeric, is_ascii: true };
+    pub const NULL: Derivation =
+        Derivation { collation: None, coercibility: Coercibility::Ignorable, is_ascii: true };
 
     pub fn new(collation: Collation, coercibility: Coercibility) -> Derivation {
-        Derivation { collation: Some(collation), coercibility }
+        let is_ascii = collation.charset() == Charset::Ascii;
+        Derivation { collation: Some(collation), coercibility, is_ascii }
+    }
+    /// The same, where every value has characters of ASCII only.
+    pub fn ascii(collation: Collation, coercibility: Coercibility) -> Derivation {
+        Derivation { is_ascii: true, ..Derivation::new(collation, coercibility) }
     }
     /// Of a value of a type; one that is no string is numeric.
     pub fn of_type(column_type: Option<&ColumnType>, coercibility: Coercibility) -> Derivation {
         match column_type {
-            None => Derivation { collation: None, coercibility: Coercibility::Ignorable },
+            None => Derivation::NULL,
             Some(own) if own.is_binary() => Derivation::new(Collation::Binary, coercibility),
             Some(own) => match own.collation() {
                 Some(collation) => Derivation::new(collation, coercibility),
@@ -106,31 +117,77 @@ impl CollationMix {
     }
 }
 
-fn is_bin(collation: Collation) -> bool {
-    collation.name().ends_with("_bin")
+/// Two operands together.
+enum Pair {
+    Both(Derivation),
+    /// Two COLLATE clauses that differ.
+    Explicit,
+    /// Two character sets neither of which has all characters of the other.
+    NoCharset,
 }
 
-/// Two of them together; None: two COLLATE clauses that differ.
-fn combine(a: Derivation, b: Derivation) -> Option<Derivation> {
+fn combine(a: Derivation, b: Derivation) -> Pair {
+    use std::cmp::Ordering;
+    let is_ascii = a.is_ascii && b.is_ascii;
+    let both = |decides: Derivation| Pair::Both(Derivation { is_ascii, ..decides });
     let (Some(own), Some(other)) = (a.collation, b.collation) else {
-        return Some(if b.coercibility < a.coercibility { b } else { a });
+        return both(if b.coercibility < a.coercibility { b } else { a });
     };
+    let are_explicit =
+        a.coercibility == Coercibility::Explicit && b.coercibility == Coercibility::Explicit;
+    if own != other && are_explicit {
+        return Pair::Explicit;
+    }
     if own.is_binary() != other.is_binary() {
         // Bytes decide among equals.
         let (bytes, text) = if own.is_binary() { (a, b) } else { (b, a) };
-        return Some(if bytes.coercibility <= text.coercibility { bytes } else { text });
+        return both(if bytes.coercibility <= text.coercibility { bytes } else { text });
     }
-    Some(match a.coercibility.cmp(&b.coercibility) {
-        std::cmp::Ordering::Less => a,
-        std::cmp::Ordering::Greater => b,
-        std::cmp::Ordering::Equal if own == other => a,
-        std::cmp::Ordering::Equal if a.coercibility == Coercibility::Explicit => return None,
-        std::cmp::Ordering::Equal if is_bin(own) => a,
-        std::cmp::Ordering::Equal if is_bin(other) => b,
-        std::cmp::Ordering::Equal => {
-            Derivation::new(Collation::Utf8mb4Bin, Coercibility::NoCollation)
+    if own.charset() != other.charset() {
+        let gives_way = |weaker: Derivation, stronger: Derivation| {
+            stronger.coercibility < weaker.coercibility
+                && Coercibility::SystemConstant <= weaker.coercibility
+        };
+        return if is_superset(a, b) {
+            both(a)
+        } else if is_superset(b, a) {
+            both(b)
+        } else if gives_way(b, a) {
+            both(a)
+        } else if gives_way(a, b) {
+            both(b)
+        } else {
+            Pair::NoCharset
+        };
+    }
+    both(match a.coercibility.cmp(&b.coercibility) {
+        Ordering::Less => a,
+        Ordering::Greater => b,
+        Ordering::Equal if own == other => a,
+        // One of them pads and the other one does not.
+        Ordering::Equal if own.is_bin() && other.is_bin() => {
+            Derivation::new(own, Coercibility::NoCollation)
+        }
+        Ordering::Equal if own.is_bin() => a,
+        Ordering::Equal if other.is_bin() => b,
+        Ordering::Equal => {
+            Derivation::new(own.charset().bin_collation(), Coercibility::NoCollation)
         }
     })
+}
+
+/// Whether the texts of the right one become texts of the left one because of their character sets.
+fn is_superset(left: Derivation, right: Derivation) -> bool {
+    let charset = |own: Derivation| own.collation.map_or(Charset::Binary, Collation::charset);
+    let (own, other) = (charset(left), charset(right));
+    if right.coercibility < left.coercibility {
+        return false;
+    }
+    let is_stronger = left.coercibility < right.coercibility;
+    let to_unicode =
+        own.is_unicode() && (is_stronger || !other.is_unicode() || own == Charset::Utf8mb4);
+    let from_ascii = other == Charset::Ascii && (is_stronger || own != Charset::Ascii);
+    to_unicode || from_ascii
 }
 
 /// What the operands have together; `connection` is the collation of a text that is made of numbers
@@ -142,27 +199,35 @@ pub fn aggregate(
     operation: &str,
 ) -> Result<Derivation, CollationMix> {
     let mut all: Option<Derivation> = None;
+    let mut has_no_charset = false;
     for operand in operands {
         all = match all {
             None => Some(*operand),
             Some(all) => match combine(all, *operand) {
-                Some(all) => Some(all),
-                None => return Err(mix(operands, operation)),
+                Pair::Both(all) => Some(all),
+                Pair::Explicit => return Err(mix(operands, operation)),
+                // A COLLATE clause of a later operand may decide.
+                Pair::NoCharset => {
+                    has_no_charset = true;
+                    Some(Derivation::new(Collation::Binary, Coercibility::NoCollation))
+                }
             },
         };
     }
-    let none = Derivation { collation: None, coercibility: Coercibility::Ignorable };
-    let all = all.unwrap_or(none);
+    let all = all.unwrap_or(Derivation::NULL);
+    if has_no_charset && all.coercibility != Coercibility::Explicit {
+        return Err(mix(operands, operation));
+    }
     if is_comparison && all.coercibility == Coercibility::NoCollation {
         return Err(mix(operands, operation));
     }
     if all.collation.is_none() {
-        return Ok(Derivation::new(connection, Coercibility::Coercible));
+        return Ok(Derivation::ascii(connection, Coercibility::Coercible));
     }
     Ok(all)
 }
 
-fn mix(operands: &[Derivation], operation: &str) -> CollationMix {
+pub(super) fn mix(operands: &[Derivation], operation: &str) -> CollationMix {
     CollationMix { operands: operands.to_vec(), operation: operation.into() }
 }
 
@@ -175,6 +240,8 @@ pub struct Typing<'a> {
     pub params: &'a [ResultType],
     /// Of the parameters, one each.
     pub param_derivations: &'a [Derivation],
+    /// The values of the statement's parameters, where they are known. Those behind the end are supplied while it runs.
+    pub param_values: &'a [Value],
     /// Of literals, and of texts that functions make of numbers.
     pub connection: Collation,
 }
@@ -185,12 +252,11 @@ impl Typing<'_> {
     /// decided, not what the operand brings along.
     pub fn derivation(&self, expr: &Expr) -> Derivation {
         match expr {
-            Expr::Const(Value::Null) => {
-                Derivation { collation: None, coercibility: Coercibility::Ignorable }
-            }
-            Expr::Const(Value::Text(_, collation)) => {
-                Derivation::new(*collation, Coercibility::Coercible)
-            }
+            Expr::Const(Value::Null) => Derivation::NULL,
+            Expr::Const(Value::Text(text, collation)) => Derivation {
+                is_ascii: text.is_ascii(),
+                ..Derivation::new(*collation, Coercibility::Coercible)
+            },
             Expr::Const(Value::Label(_, labels)) => {
                 Derivation::new(labels.collation(), Coercibility::Implicit)
             }
@@ -208,14 +274,17 @@ impl Typing<'_> {
             Expr::Cast(_, target) => Derivation::of_type(Some(target), Coercibility::Implicit),
             Expr::Collate(operand, collation) => match self.derivation(operand).collation {
                 Some(own) if own.is_binary() => Derivation::new(own, Coercibility::Explicit),
-                _ => Derivation::new(*collation, Coercibility::Explicit),
+                _ => Derivation {
+                    is_ascii: self.derivation(operand).is_ascii,
+                    ..Derivation::new(*collation, Coercibility::Explicit)
+                },
             },
             Expr::Convert(operand, _) | Expr::InCollation(operand, _) => self.derivation(operand),
             Expr::Case { branches, otherwise, .. } => {
                 self.combined(branches.iter().map(|(_, then)| then).chain(otherwise.as_deref()))
             }
             Expr::Interval { operand, .. } => match self.derivation(operand).collation {
-                Some(_) => Derivation::new(self.connection, Coercibility::Coercible),
+                Some(_) => Derivation::ascii(self.connection, Coercibility::Coercible),
                 None => Derivation::NUMERIC,
             },
             Expr::Function(function, arguments) => self.derivation_of_call(*function, arguments),
@@ -234,10 +303,24 @@ impl Typing<'_> {
     fn derivation_of_call(&self, function: Function, arguments: &[Expr]) -> Derivation {
         match text_source(function, arguments.len()) {
             TextSource::NoText => Derivation::NUMERIC,
-            TextSource::Connection => Derivation::new(self.connection, Coercibility::Coercible),
+            TextSource::Connection => {
+                // The names of days and months are of the session's language; a pattern may have any characters.
+                let any = [
+                    Function::DayName,
+                    Function::MonthName,
+                    Function::DateFormat,
+                    Function::TimeFormat,
+                    Function::FromUnixtime,
+                ];
+                let is_ascii = !any.contains(&function);
+                Derivation {
+                    is_ascii,
+                    ..Derivation::ascii(self.connection, Coercibility::Coercible)
+                }
+            }
             TextSource::Bytes => Derivation::new(Collation::Binary, Coercibility::Coercible),
             TextSource::FirstIfText => match self.derivation(&arguments[0]).collation {
-                Some(_) => Derivation::new(self.connection, Coercibility::Coercible),
+                Some(_) => Derivation::ascii(self.connection, Coercibility::Coercible),
                 None => Derivation::NUMERIC,
             },
             TextSource::Arguments(positions) => {
@@ -245,7 +328,7 @@ impl Typing<'_> {
                 let all = self.combined(own);
                 match all.collation {
                     Some(_) => all,
-                    None => Derivation::new(self.connection, Coercibility::Coercible),
+                    None => Derivation::ascii(self.connection, Coercibility::Coercible),
                 }
             }
             TextSource::Branches(positions) => {
@@ -257,10 +340,13 @@ impl Typing<'_> {
     /// Of the value that one of these is. Collations that do not mix were refused when the
     /// expression was made.
     fn combined<'e>(&self, branches: impl Iterator<Item = &'e Expr>) -> Derivation {
-        let all = branches
-            .map(|branch| self.derivation(branch))
-            .reduce(|a, b| combine(a, b).unwrap_or(a));
-        all.unwrap_or(Derivation { collation: None, coercibility: Coercibility::Ignorable })
+        let all =
+            branches.map(|branch| self.derivation(branch)).reduce(|a, b| match combine(a, b) {
+                Pair::Both(all) => all,
+                Pair::Explicit => a,
+                Pair::NoCharset => Derivation::new(Collation::Binary, Coercibility::NoCollation),
+            });
+        all.unwrap_or(Derivation::NULL)
     }
 
     /// The collation the value of `expr` has when it is a text: what [`Typing::derivation`] says,

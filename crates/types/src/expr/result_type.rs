@@ -85,14 +85,16 @@ fn decimal(precision: u32, scale: u32) -> ColumnType {
     ColumnType::Decimal { precision: precision as u8, scale: scale as u8, unsigned: false }
 }
 
-/// The longest VARCHAR; longer results are LONGTEXT.
-const VARCHAR_LENGTH_MAX: u32 = 16_383;
+/// Bytes of the longest VARCHAR; longer results are LONGTEXT.
+const VARCHAR_SIZE_MAX: u32 = 65_535;
 
 fn text_type(length: u64, binary: bool, collation: Collation) -> ColumnType {
     match (u32::try_from(length).unwrap_or(u32::MAX), binary) {
         (length, true) if length <= 65_535 => ColumnType::Varbinary { length },
         (_, true) => ColumnType::Blob { bytes_max: u32::MAX },
-        (length, false) if length <= VARCHAR_LENGTH_MAX => {
+        (length, false)
+            if length <= VARCHAR_SIZE_MAX / collation.charset().character_size_max() =>
+        {
             ColumnType::Varchar { length, collation }
         }
         (_, false) => ColumnType::Text { bytes_max: u32::MAX, collation },
@@ -317,9 +319,8 @@ fn cast_type(inner: &ResultType, target: &ColumnType) -> ResultType {
             text_type(length_of(unbounded), false, *collation)
         }
         ColumnType::Blob { bytes_max: u32::MAX } => {
-            // A character has four bytes at most.
-            let bytes = if inner.collation().is_some_and(|own| !own.is_binary()) { 4 } else { 1 };
-            text_type(length_of(unbounded) * bytes, true, Collation::Binary)
+            let bytes = inner.collation().map_or(1, |own| own.charset().character_size_max());
+            text_type(length_of(unbounded) * u64::from(bytes), true, Collation::Binary)
         }
         other => other.clone(),
     };
@@ -388,6 +389,10 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
     let first = types.first();
     let collation = types.iter().find_map(ResultType::collation).unwrap_or(Collation::DEFAULT);
     let binary = types.iter().any(ResultType::is_binary);
+    let bytes_per_character = {
+        let own = first.and_then(ResultType::collation).unwrap_or(Collation::DEFAULT);
+        u64::from(own.charset().character_size_max())
+    };
     let length = |position: usize| u64::from(types[position].text_length());
     let number = |position: usize| match arguments.get(position) {
         Some(Expr::Const(Value::Int(number))) => Some(*number),
@@ -478,7 +483,11 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         Soundex => text(length(0).max(4)),
         Quote => text((length(0) * 2 + 2).max(4)),
         Conv | Bin | Oct => plain(65),
-        Hex => text_of_hex(length(0), nullable),
+        Hex => {
+            // Two digits for each byte.
+            let digits = length(0).saturating_mul(2 * bytes_per_character);
+            ResultType::new(text_type(digits, false, Collation::DEFAULT), nullable)
+        }
         Unhex | FromBase64 | UuidToBin | Inet6Aton | RowKey | Char | BitBytes => {
             let length = match function {
                 Unhex => length(0) / 2 + 1,
@@ -494,8 +503,8 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         Sha1 => plain(40),
         Sha2 => plain(128),
         ToBase64 => {
-            // A character has four bytes at most; four characters stand for three bytes, and 76 are a line.
-            let bytes = if binary { length(0) } else { length(0).saturating_mul(4) };
+            // Four characters stand for three bytes, and 76 are a line.
+            let bytes = length(0).saturating_mul(if binary { 1 } else { bytes_per_character });
             let digits = bytes.div_ceil(3).saturating_mul(4);
             plain(digits.saturating_add(digits / 76))
         }
@@ -576,11 +585,6 @@ fn extreme_type(types: &[ResultType]) -> ResultType {
         return merge_all(temporal.cloned());
     }
     merge_all(types.iter().cloned())
-}
-
-fn text_of_hex(length: u64, nullable: bool) -> ResultType {
-    // A character has four bytes at most, a byte two digits.
-    ResultType::new(text_type(length.saturating_mul(8), false, Collation::DEFAULT), nullable)
 }
 
 /// Digits of fractional seconds of what is read as a date, a time or seconds.

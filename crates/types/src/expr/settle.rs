@@ -9,10 +9,13 @@
 
 use super::coercibility::{self, CollationMix, Derivation, TextSource, Typing, text_source};
 use super::eval::is_constant;
-use super::{BinaryOp, Expr, Function, ResultType, UnaryOp, merge_types, result_type};
+use super::{
+    BinaryOp, EvalContext, Expr, Function, NoColumns, ResultType, UnaryOp, eval, merge_types,
+    result_type,
+};
 use crate::convert::{self, ConvertContext};
 use crate::value::bit_bytes;
-use crate::{Collation, ColumnType, Value};
+use crate::{Charset, Collation, ColumnType, Value};
 
 /// Settles the expression and all its operands.
 pub fn settle(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix> {
@@ -187,6 +190,7 @@ fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix>
             let Some(compared) = all.collation.filter(|compared| !compared.is_binary()) else {
                 return Ok(());
             };
+            check_conversions(arguments.iter(), &own, compared, &name, typing)?;
             put_collation(&mut arguments[1], compared, false, typing);
             let first = typing.value_collation(&arguments[0]);
             if let Some(first) = first
@@ -257,6 +261,8 @@ fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix>
                     );
                 let all = coercibility::aggregate(&own, compares, typing.connection, &name)?;
                 let collation = all.collation.unwrap_or(typing.connection);
+                let texts = positions.iter().map(|&at| &arguments[at]);
+                check_conversions(texts, &own, collation, &name, typing)?;
                 let mut has_text = false;
                 for &at in &positions {
                     let argument = &mut arguments[at];
@@ -317,6 +323,7 @@ fn agree(
     let Some(collation) = all.collation.filter(|collation| !collation.is_binary()) else {
         return Ok(());
     };
+    check_conversions(operands.iter().map(|own| &**own), &own, collation, operation, typing)?;
     let is_param = |expr: &Expr| matches!(expr, Expr::Param(_));
     let first_is_param = is_param(operands[0]);
     let others_are_params = operands[1..].iter().any(|operand| is_param(operand));
@@ -327,16 +334,75 @@ fn agree(
     Ok(())
 }
 
+/// Refuses an operand that would lose characters in the character set of `collation`: a constant that has other ones, and
+/// what is no constant and may have them. Any text may become Unicode, and ASCII any text.
+fn check_conversions<'e>(
+    operands: impl Iterator<Item = &'e Expr>,
+    own: &[Derivation],
+    collation: Collation,
+    operation: &str,
+    typing: &Typing<'_>,
+) -> Result<(), CollationMix> {
+    let target = collation.charset();
+    for (operand, derivation) in operands.zip(own) {
+        let source = derivation.collation.map_or(target, Collation::charset);
+        let is_safe = source == target
+            || source == Charset::Binary
+            || matches!(target, Charset::Utf8mb4 | Charset::Binary)
+            || derivation.is_ascii;
+        if is_safe {
+            continue;
+        }
+        let is_lost = match constant_value(operand, typing) {
+            Constant::Value(Value::Text(text, _)) => !target.holds(&text),
+            Constant::Value(_) | Constant::Unknown => false,
+            Constant::Not => !target.is_unicode(),
+        };
+        if is_lost {
+            return Err(coercibility::mix(own, operation));
+        }
+    }
+    Ok(())
+}
+
+enum Constant {
+    Value(Value),
+    /// Supplied by the session while the statement runs.
+    Unknown,
+    /// It differs from row to row.
+    Not,
+}
+
+fn constant_value(expr: &Expr, typing: &Typing<'_>) -> Constant {
+    fn has_columns(expr: &Expr) -> bool {
+        matches!(expr, Expr::Column(_)) || expr.children().into_iter().any(has_columns)
+    }
+    fn is_known(expr: &Expr, count: usize) -> bool {
+        !matches!(expr, Expr::Param(number) if count <= usize::from(*number))
+            && expr.children().into_iter().all(|child| is_known(child, count))
+    }
+    if has_columns(expr) {
+        return Constant::Not;
+    }
+    if !is_known(expr, typing.param_values.len()) {
+        return Constant::Unknown;
+    }
+    match eval(expr, &NoColumns, &mut EvalContext::new(typing.param_values)) {
+        Ok(value) => Constant::Value(value),
+        Err(_) => Constant::Unknown,
+    }
+}
+
 /// Gives the text that `expr` is, if it is one, the collation.
 fn put_collation(expr: &mut Expr, collation: Collation, may_yield: bool, typing: &Typing<'_>) {
     if collation.is_binary() {
         return;
     }
     match expr {
-        Expr::Const(Value::Text(_, own)) => *own = collation,
+        Expr::Const(Value::Text(text, own)) if collation.charset().holds(text) => *own = collation,
         Expr::Const(Value::Bytes(bytes)) => {
-            if let Ok(text) = std::str::from_utf8(bytes) {
-                *expr = Expr::Const(Value::text(text, collation));
+            if let Ok(text) = collation.charset().decode_exactly(bytes) {
+                *expr = Expr::Const(Value::text(&text, collation));
             }
         }
         Expr::Param(number)
@@ -381,7 +447,10 @@ fn merge_into(
         None => return Ok(()),
         Some(target) if target.is_string() => {
             let all = coercibility::aggregate(&own, false, typing.connection, operation)?;
-            target.with_collation(all.collation.unwrap_or(typing.connection))
+            let collation = all.collation.unwrap_or(typing.connection);
+            let texts = results.iter().map(|own| &**own);
+            check_conversions(texts, &own, collation, operation, typing)?;
+            target.with_collation(collation)
         }
         Some(ColumnType::Decimal { precision, scale: UNKNOWN_SCALE, unsigned }) => {
             let known = types.iter().filter_map(ResultType::exact_digits);

@@ -290,7 +290,7 @@ fn bytes_of_a_text_make_few_of_a_key() {
         for character in '\0'..=char::MAX {
             let text = &*character.encode_utf8(&mut buffer);
             let bytes = key(ValueRef::Text(text, collation), &column_type, None, false).len() - 3;
-            let most = text.len() * key_bytes_per_text_byte(collation);
+            let most = text.len() * collation.key_bytes_per_text_byte();
             assert!(bytes <= most, "{character:?} in {}: {bytes}", collation.name());
         }
     }

@@ -68,6 +68,8 @@ fn names_and_lengths() {
         ),
         (ColumnType::Char { length: 3, collation }, "char(3)", 12),
         (ColumnType::Varchar { length: 20, collation }, "varchar(20)", 80),
+        (ColumnType::Varchar { length: 20, collation: Collation::Utf8mb3Bin }, "varchar(20)", 60),
+        (ColumnType::Char { length: 20, collation: Collation::Latin1Bin }, "char(20)", 20),
         (ColumnType::Text { bytes_max: 255, collation }, "tinytext", 255),
         (ColumnType::Text { bytes_max: 65_535, collation }, "text", 65_535),
         (ColumnType::Text { bytes_max: 16_777_215, collation }, "mediumtext", 16_777_215),
@@ -127,6 +129,10 @@ fn accepts_only_its_own() {
     assert!(char3.accepts(ValueRef::Text("abc ", collation)));
     assert!(!char3.accepts(ValueRef::Text("abcd", collation)));
     assert!(!varchar.accepts(ValueRef::Bytes(b"a")));
+    let collation = Collation::Latin1Bin;
+    let latin1 = ColumnType::Text { bytes_max: 2, collation };
+    assert!(latin1.accepts(ValueRef::Text("é€", collation)));
+    assert!(!latin1.accepts(ValueRef::Text("abc", collation)));
     assert!(!int(IntWidth::W1, false).accepts(ValueRef::Int(128)));
     assert!(!int(IntWidth::W1, true).accepts(ValueRef::Int(1)));
     assert!(!ColumnType::Double.accepts(ValueRef::Double(f64::NAN)));

@@ -45,20 +45,24 @@ pub fn store_value(
         {
             return Ok(Value::Int(number));
         }
-        // As many bytes are as many characters at most.
+        // As many bytes of UTF-8 are as many characters or bytes of another character set at most.
         (
             Value::Text(text, _),
             ColumnType::Varchar { length: max, collation }
             | ColumnType::Text { bytes_max: max, collation },
-        ) if text.len() <= *max as usize => return Ok(Value::Text(text, *collation)),
+        ) if text.len() <= *max as usize && collation.charset().holds(&text) => {
+            return Ok(Value::Text(text, *collation));
+        }
         (
             Value::Bytes(bytes),
             ColumnType::Varbinary { length: max } | ColumnType::Blob { bytes_max: max },
         ) if bytes.len() <= *max as usize => return Ok(Value::Bytes(bytes)),
         (
-            Value::Text(text, _),
+            Value::Text(text, collation),
             ColumnType::Varbinary { length: max } | ColumnType::Blob { bytes_max: max },
-        ) if text.len() <= *max as usize => return Ok(Value::Bytes(text.into_boxed_bytes())),
+        ) if text.len() <= *max as usize && collation.charset().is_unicode() => {
+            return Ok(Value::Bytes(text.into_boxed_bytes()));
+        }
         (value, _) => value,
     };
     let mut context = run.context();

@@ -81,6 +81,8 @@ pub struct DataType {
     pub zerofill: bool,
     pub charset: Option<String>,
     pub collation: Option<String>,
+    /// NCHAR, NATIONAL CHAR and NVARCHAR, which mean a character set.
+    pub is_national: bool,
     /// `CHAR(n) BINARY`: the `_bin` collation of the character set.
     pub binary_collation: bool,
     /// ENUM and SET members.

@@ -1,5 +1,6 @@
 //! Functions of strings.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::super::Function;
@@ -66,9 +67,8 @@ impl Call<'_, '_, '_> {
                     value => {
                         let text = to_text(value);
                         let first = text.chars().next().map_or(0, char::len_utf8);
-                        text.as_bytes()[..first]
-                            .iter()
-                            .fold(0, |code, &byte| code << 8 | i64::from(byte))
+                        let bytes = collation_of(value).charset().encode(&text[..first]);
+                        bytes.iter().fold(0, |code, &byte| code << 8 | i64::from(byte))
                     }
                 };
                 Value::from(code)
@@ -94,7 +94,8 @@ impl Call<'_, '_, '_> {
                 let strings = self.strings([0, 1]);
                 let [wanted, list] = &strings.items;
                 // As in MySQL: a list of fewer bytes does not contain it, even if a shorter letter is equal.
-                if wanted.contains(',') || list.is_empty() || list.len() < wanted.len() {
+                let size_of = |text: &str| strings.collation.charset().size_of(text);
+                if wanted.contains(',') || list.is_empty() || size_of(list) < size_of(wanted) {
                     return Value::Int(0);
                 }
                 // A space at the end counts, whatever the collation: it is inside once a letter follows.
@@ -132,22 +133,26 @@ impl Call<'_, '_, '_> {
         let of_bytes = |value: &ValueRef<'_>| matches!(value, ValueRef::Bytes(_));
         let binary = pieces.iter().chain(&separator).any(of_bytes);
         let collation = pieces.iter().chain(&separator).find_map(ValueRef::collation);
-        let separator = separator.map(to_bytes).unwrap_or_default();
-        let mut out = Vec::new();
-        for (position, piece) in pieces.iter().enumerate() {
-            if position > 0 {
-                out.extend_from_slice(&separator);
-            }
-            out.extend_from_slice(&to_bytes(*piece));
-            if out.len() > self.ctx.max_allowed_packet {
-                return self.too_long();
-            }
-        }
+        let max = self.ctx.max_allowed_packet;
         if binary {
-            return Value::Bytes(out.into());
+            let separator = separator.map(to_bytes).unwrap_or_default();
+            return match joined(pieces.iter().map(|piece| to_bytes(*piece)), &separator, max) {
+                Some(bytes) => Value::Bytes(bytes.into()),
+                None => self.too_long(),
+            };
         }
-        let text = String::from_utf8(out).expect("pieces of text make text");
-        Value::Text(text.into(), collation.unwrap_or(Collation::DEFAULT))
+        let separator = separator.map(to_text).unwrap_or_default();
+        let texts = pieces.iter().map(|piece| match to_text(*piece) {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        });
+        match joined(texts, separator.as_bytes(), max) {
+            Some(bytes) => {
+                let text = String::from_utf8(bytes).expect("pieces of text make text");
+                Value::Text(text.into(), collation.unwrap_or(Collation::DEFAULT))
+            }
+            None => self.too_long(),
+        }
     }
 
     /// LEFT, RIGHT and SUBSTRING.
@@ -460,6 +465,25 @@ impl Call<'_, '_, '_> {
         let collation = first_collation(self.values[1..].iter().copied());
         Value::text(&shown.join(&separator), collation)
     }
+}
+
+/// The pieces, with `separator` between them; None if they have more than `max` bytes.
+fn joined<'v>(
+    pieces: impl Iterator<Item = Cow<'v, [u8]>>,
+    separator: &[u8],
+    max: usize,
+) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    for (position, piece) in pieces.enumerate() {
+        if position > 0 {
+            out.extend_from_slice(separator);
+        }
+        out.extend_from_slice(&piece);
+        if out.len() > max {
+            return None;
+        }
+    }
+    Some(out)
 }
 
 fn collation_of(value: ValueRef<'_>) -> Collation {

@@ -1,7 +1,10 @@
 //! Types and collations as [`settle`](crate::expr::settle) makes them.
 
 use super::{check, parse, typing};
-use crate::expr::{EvalContext, NoColumns, eval, result_type, settle};
+use crate::expr::coercibility::aggregate;
+use crate::expr::{
+    Coercibility, Derivation, EvalContext, NoColumns, ResultType, Typing, eval, result_type, settle,
+};
 use crate::{Collation, ColumnType, IntWidth, Value};
 
 /// Each line is `expression -> collation coercibility`, in a connection of utf8mb4_general_ci.
@@ -82,6 +85,146 @@ fn operators_agree() {
         FIND_IN_SET('', 'a,,c') -> 2
         ",
     );
+}
+
+/// Texts of two character sets: the collation and coercibility that they have together, "mixed" where they do not mix.
+#[test]
+fn character_sets_together() {
+    use Coercibility::*;
+    use Collation::*;
+    let of = |collation, coercibility| Derivation::new(collation, coercibility);
+    let both = |left, right, is_comparison| {
+        let all = aggregate(&[left, right], is_comparison, Collation::DEFAULT, "=");
+        all.map(|all| (all.collation.expect("texts"), all.coercibility))
+            .map_err(|mix| mix.message())
+    };
+    for (left, right, expected) in [
+        // Unicode has all characters of the others, utf8mb4 all of utf8mb3.
+        (of(Latin1SwedishCi, Implicit), of(Utf8mb4Bin, Implicit), Ok((Utf8mb4Bin, Implicit))),
+        (of(Utf8mb3Bin, Implicit), of(Latin1Bin, Implicit), Ok((Utf8mb3Bin, Implicit))),
+        (of(Utf8mb3Bin, Implicit), of(Utf8mb40900AiCi, Implicit), Ok((Utf8mb40900AiCi, Implicit))),
+        (
+            of(Latin1Bin, Coercible),
+            of(Utf8mb40900AiCi, Coercible),
+            Ok((Utf8mb40900AiCi, Coercible)),
+        ),
+        (of(AsciiBin, Implicit), of(Latin1SwedishCi, Implicit), Ok((Latin1SwedishCi, Implicit))),
+        // What holds more strongly keeps its own where the other one may become it.
+        (of(Latin1Bin, Implicit), of(Utf8mb40900AiCi, Coercible), Ok((Latin1Bin, Implicit))),
+        (of(Utf8mb3Bin, Implicit), of(Utf8mb40900AiCi, Coercible), Ok((Utf8mb3Bin, Implicit))),
+        (of(AsciiBin, Implicit), of(Latin1Bin, Coercible), Ok((AsciiBin, Implicit))),
+        (of(Utf8mb4Bin, Explicit), of(Latin1Bin, Implicit), Ok((Utf8mb4Bin, Explicit))),
+        (of(Latin1Bin, Explicit), of(AsciiBin, Implicit), Ok((Latin1Bin, Explicit))),
+        (
+            of(Latin1Bin, Explicit),
+            of(Utf8mb4Bin, Implicit),
+            Err(
+                "Illegal mix of collations (latin1_bin,EXPLICIT) and (utf8mb4_bin,IMPLICIT) for operation '='",
+            ),
+        ),
+        (
+            of(Latin1Bin, Explicit),
+            of(Utf8mb4Bin, Explicit),
+            Err(
+                "Illegal mix of collations (latin1_bin,EXPLICIT) and (utf8mb4_bin,EXPLICIT) for operation '='",
+            ),
+        ),
+        // In one character set.
+        (of(Latin1Bin, Implicit), of(Latin1SwedishCi, Implicit), Ok((Latin1Bin, Implicit))),
+        (
+            of(Latin1German1Ci, Implicit),
+            of(Latin1SwedishCi, Implicit),
+            Err(
+                "Illegal mix of collations (latin1_german1_ci,IMPLICIT) and (latin1_swedish_ci,IMPLICIT) for operation '='",
+            ),
+        ),
+        // One pads and the other one does not.
+        (
+            of(Utf8mb4Bin, Implicit),
+            of(Utf8mb40900Bin, Implicit),
+            Err(
+                "Illegal mix of collations (utf8mb4_bin,IMPLICIT) and (utf8mb4_0900_bin,IMPLICIT) for operation '='",
+            ),
+        ),
+        (of(Binary, Implicit), of(Latin1Bin, Implicit), Ok((Binary, Implicit))),
+    ] {
+        let expected = expected.map_err(String::from);
+        assert_eq!(both(left, right, true), expected, "{left:?} {right:?}");
+        if let Ok(expected) = expected {
+            assert_eq!(both(right, left, true), Ok(expected), "{right:?} {left:?}");
+        }
+    }
+    // Put together without a comparison, the texts of one character set have its codes' collation.
+    let parts = [of(Latin1German1Ci, Implicit), of(Latin1SwedishCi, Implicit)];
+    let all = aggregate(&parts, false, Collation::DEFAULT, "concat").expect("no comparison");
+    assert_eq!((all.collation, all.coercibility), (Some(Latin1Bin), NoCollation));
+    // A COLLATE clause behind them decides.
+    let parts =
+        [of(Latin1SwedishCi, Implicit), of(AsciiBin, NoCollation), of(Utf8mb4Bin, Explicit)];
+    let all = aggregate(&parts, true, Collation::DEFAULT, "in").expect("it decides");
+    assert_eq!((all.collation, all.coercibility), (Some(Utf8mb4Bin), Explicit));
+}
+
+/// A constant becomes one of the other one's character set if it loses nothing, and what may lose something does not.
+#[test]
+fn conversions_lose_nothing() {
+    let latin1 = Collation::Latin1SwedishCi;
+    let columns = [ResultType::new(ColumnType::Varchar { length: 9, collation: latin1 }, false)];
+    let number = ColumnType::Int { width: IntWidth::W4, unsigned: false };
+    let columns = [columns[0].clone(), ResultType::new(number, false)];
+    let params =
+        [ResultType::new(ColumnType::Varchar { length: 9, collation: Collation::DEFAULT }, false)];
+    let text = |text: &str| Value::text(text, Collation::DEFAULT);
+    let row = [Value::text("é€", latin1), Value::Int(7)];
+    for (expression, param, expected) in [
+        ("c0 = 'É€'", text(""), "1"),
+        ("c0 = 'É'", text(""), "0"),
+        ("c0 = 'Ω'", text(""), "ERROR 1267"),
+        ("c0 LIKE 'É_'", text(""), "1"),
+        ("c0 LIKE '%Ω'", text(""), "ERROR 1267"),
+        ("c0 IN ('x', 'É€')", text(""), "1"),
+        ("c0 IN ('x', 'Ω')", text(""), "ERROR 1270"),
+        ("c0 = $0", text("É€"), "1"),
+        ("c0 = $0", text("Ω"), "ERROR 1267"),
+        ("c0 = CONCAT('É', '€')", text(""), "1"),
+        ("c0 = CONCAT('É', $0)", text("€"), "1"),
+        ("c0 = CONCAT('É', $0)", text("Ω"), "ERROR 1267"),
+        // It differs from row to row.
+        ("c0 = CONCAT(c1, 'é')", text(""), "ERROR 1267"),
+        ("c0 = CONCAT(c1, 'e')", text(""), "0"),
+        ("c0 = HEX(c1)", text(""), "0"),
+        ("HEX(CONCAT(c0, 'é'))", text(""), "E980E9"),
+        ("HEX(CONCAT(c0, c1))", text(""), "E98037"),
+        ("CONCAT(c0, 'Ω')", text(""), "ERROR 1267"),
+        ("HEX(IFNULL(c0, 'x'))", text(""), "E980"),
+        ("LENGTH(REPLACE(c0, 'é', 'üü'))", text(""), "3"),
+        ("HEX(LPAD(c0, 3, $0))", text("ñ"), "F1E980"),
+        ("LPAD(c0, 3, $0)", text("Ω"), "ERROR 1267"),
+        ("LOCATE('€', c0)", text(""), "2"),
+    ] {
+        let mut expr = parse(expression);
+        let params_known = [param];
+        let derivation = Derivation {
+            is_ascii: matches!(&params_known[0], Value::Text(text, _) if text.is_ascii()),
+            ..Derivation::new(Collation::DEFAULT, Coercibility::Coercible)
+        };
+        let typing = Typing {
+            columns: &columns,
+            params: &params,
+            param_derivations: &[derivation],
+            param_values: &params_known,
+            ..typing(Collation::DEFAULT)
+        };
+        let found = match settle(&mut expr, &typing) {
+            Err(mix) => format!("ERROR {}", mix.code()),
+            Ok(()) => {
+                let mut ctx = EvalContext::new(&params_known);
+                let value = eval(&expr, &row[..], &mut ctx).expect(expression);
+                crate::convert::to_text(value.as_ref()).into_owned()
+            }
+        };
+        assert_eq!(found, expected, "{expression} with {params_known:?}");
+    }
 }
 
 /// The value of IF and its kin is of the type of all branches together.

@@ -33,6 +33,7 @@ fn typing(connection: Collation) -> Typing<'static> {
         column_coercibilities: &[],
         params: &[],
         param_derivations: &[],
+        param_values: &[],
         connection,
     }
 }

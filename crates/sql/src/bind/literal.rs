@@ -1,0 +1,128 @@
+//! The values of literals, in their character sets.
+
+use types::convert;
+use types::temporal::SpelledTime;
+use types::{Charset, Collation, DateTime, Decimal, Time, Value};
+
+use super::{Binder, Environment};
+use crate::error::{SqlError, code};
+use crate::parser::ast;
+
+/// The value of a literal; strings get the connection's collation, and dates are those that the SQL mode admits.
+pub fn literal_value(literal: &ast::Literal, environment: &Environment) -> Result<Value, SqlError> {
+    let collation = environment.collation;
+    let modes = environment.sql_mode.date_modes();
+    let admits = |value: DateTime| {
+        if value.is_zero() {
+            !modes.no_zero_date
+        } else {
+            !(modes.no_zero_in_date && value.date().is_partial())
+        }
+    };
+    let temporal = |kind: &str, text: &[u8]| {
+        SqlError::new(1525, format!("Incorrect {kind} value: '{}'", String::from_utf8_lossy(text)))
+    };
+    Ok(match literal {
+        ast::Literal::Null => Value::Null,
+        ast::Literal::Bool(truth) => Value::Int(i64::from(*truth)),
+        ast::Literal::Integer(number) => match i64::try_from(*number) {
+            Ok(number) => Value::Int(number),
+            Err(_) => Value::UInt(*number),
+        },
+        ast::Literal::Decimal(text) => {
+            Value::Decimal(Decimal::parse(text).ok_or_else(|| too_large_number(text))?)
+        }
+        ast::Literal::Float(number) => Value::Double(*number),
+        ast::Literal::String(bytes) => text_value(bytes.clone(), collation),
+        ast::Literal::CharsetString { charset, value } => introduced_value(charset, value)?,
+        ast::Literal::Hex(bytes) | ast::Literal::Bits(bytes) => {
+            Value::Bytes(bytes.as_slice().into())
+        }
+        ast::Literal::Date(bytes) => {
+            let text = std::str::from_utf8(bytes).map_err(|_| temporal("DATE", bytes))?;
+            let parsed = DateTime::parse_with(text, modes)
+                .filter(|parsed| parsed.complete && !parsed.has_time && admits(parsed.value));
+            Value::Date(parsed.ok_or_else(|| temporal("DATE", bytes))?.value.date())
+        }
+        ast::Literal::Time(bytes) => {
+            let text = std::str::from_utf8(bytes).map_err(|_| temporal("TIME", bytes))?;
+            match Time::spell(text, modes) {
+                Some(SpelledTime::Time(parsed)) if parsed.complete && !parsed.clamped => {
+                    Value::Time(parsed.value)
+                }
+                _ => return Err(temporal("TIME", bytes)),
+            }
+        }
+        ast::Literal::Timestamp(bytes) => {
+            let text = std::str::from_utf8(bytes).map_err(|_| temporal("DATETIME", bytes))?;
+            let parsed = DateTime::parse_with(text, modes)
+                .filter(|parsed| parsed.complete && parsed.has_time && admits(parsed.value));
+            let parsed = parsed.ok_or_else(|| temporal("DATETIME", bytes))?;
+            if parsed.offset_minutes.is_some() {
+                return Err(SqlError::not_supported("a time zone offset in TIMESTAMP'...'"));
+            }
+            Value::DateTime(parsed.value)
+        }
+    })
+}
+
+pub fn too_large_number(text: &str) -> SqlError {
+    SqlError::new(
+        code::ER_DATA_OUT_OF_RANGE,
+        format!("DECIMAL value is out of range in '{}'", text.chars().take(80).collect::<String>()),
+    )
+}
+
+/// The value of `_charset'...'`: its bytes are those of the character set; 1300 if they are none.
+fn introduced_value(charset: &str, bytes: &[u8]) -> Result<Value, SqlError> {
+    let charset =
+        Charset::by_name(charset).ok_or_else(|| SqlError::unknown_character_set(charset))?;
+    if charset == Charset::Binary {
+        return Ok(Value::Bytes(bytes.into()));
+    }
+    match charset.decode_exactly(bytes) {
+        Ok(text) => Ok(Value::text(&text, charset.default_collation())),
+        Err(valid) => {
+            let message = convert::invalid_string(charset, &bytes[valid..]);
+            Err(SqlError::new(code::ER_INVALID_CHARACTER_STRING, message))
+        }
+    }
+}
+
+/// Text if it is UTF-8, else bytes: clients put binary values into string literals. A character that the connection's
+/// character set lacks is `?`.
+pub fn text_value(bytes: Vec<u8>, collation: Collation) -> Value {
+    if collation.is_binary() {
+        return Value::Bytes(bytes.into());
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) if collation.charset().holds(&text) => Value::Text(text.into(), collation),
+        Ok(text) => Value::text(&collation.charset().replace_missing(&text), collation),
+        Err(error) => Value::Bytes(error.into_bytes().into()),
+    }
+}
+
+/// Warning 3719: the character set was named by its old name.
+pub fn alias_warning(charset: &str) -> Option<SqlError> {
+    charset.eq_ignore_ascii_case("utf8").then(|| {
+        SqlError::new(
+            code::ER_DEPRECATED_UTF8_ALIAS,
+            "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a \
+             future release. Please consider using UTF8MB4 in order to be unambiguous.",
+        )
+    })
+}
+
+impl Binder<'_> {
+    pub fn warn_of_alias(&mut self, charset: &str) {
+        if let Some(warning) = alias_warning(charset) {
+            self.warn(warning);
+        }
+    }
+    /// The default collation of a character set that the statement names.
+    pub fn default_collation(&mut self, charset: &str) -> Result<Collation, SqlError> {
+        self.warn_of_alias(charset);
+        Collation::default_of_charset(charset)
+            .ok_or_else(|| SqlError::unknown_character_set(charset))
+    }
+}
