@@ -374,6 +374,35 @@ pub enum Function {
     /// (dividend, divisor, increment as a constant): division where div_precision_increment is not its default. Has no name
     /// in SQL.
     Divide,
+    JsonArray,
+    JsonObject,
+    /// (value, code): the JSON scalar that a value of the code's type is: 1 for truth values, else the type of bytes
+    /// ([`crate::json::opaque_type`]). Values do not carry what MySQL tells apart here. Has no name in SQL.
+    JsonScalar,
+    JsonQuote,
+    JsonUnquote,
+    JsonExtract,
+    JsonContains,
+    JsonContainsPath,
+    JsonKeys,
+    JsonSearch,
+    JsonOverlaps,
+    MemberOf,
+    JsonArrayAppend,
+    JsonArrayInsert,
+    JsonInsert,
+    JsonReplace,
+    JsonSet,
+    JsonRemove,
+    JsonMergePatch,
+    JsonMergePreserve,
+    JsonDepth,
+    JsonLength,
+    JsonType,
+    JsonValid,
+    JsonPretty,
+    JsonStorageSize,
+    JsonStorageFree,
 }
 wire_enum!(Function {
     0 => Abs, 1 => Ceiling, 2 => Floor, 3 => Round, 4 => Truncate, 5 => Sign, 6 => Mod,
@@ -399,7 +428,14 @@ wire_enum!(Function {
     122 => PeriodDiff, 123 => Timestamp, 124 => ToSeconds, 125 => ConvertTz, 126 => UtcToLocal,
     127 => LocalToUtc, 128 => Inet6Aton, 129 => Inet6Ntoa, 130 => IsIpv4, 131 => IsIpv6,
     132 => UuidToBin, 133 => BinToUuid, 134 => IsUuid, 135 => Soundex, 136 => RowKey,
-    137 => TemporalText, 138 => Panic, 139 => Divide,
+    137 => TemporalText, 138 => Panic, 139 => Divide, 140 => JsonArray, 141 => JsonObject,
+    142 => JsonScalar, 143 => JsonQuote, 144 => JsonUnquote, 145 => JsonExtract,
+    146 => JsonContains, 147 => JsonContainsPath, 148 => JsonKeys, 149 => JsonSearch,
+    150 => JsonOverlaps, 151 => MemberOf, 152 => JsonArrayAppend, 153 => JsonArrayInsert,
+    154 => JsonInsert, 155 => JsonReplace, 156 => JsonSet, 157 => JsonRemove,
+    158 => JsonMergePatch, 159 => JsonMergePreserve, 160 => JsonDepth, 161 => JsonLength,
+    162 => JsonType, 163 => JsonValid, 164 => JsonPretty, 165 => JsonStorageSize,
+    166 => JsonStorageFree,
 });
 
 impl Expr {
@@ -472,10 +508,7 @@ impl Expr {
                 let good = match expr {
                     Expr::Column(position) => usize::from(*position) < column_count,
                     Expr::Param(position) => usize::from(*position) < param_count,
-                    Expr::Function(function, arguments) => {
-                        let (least, most) = function.arity();
-                        (least..=most).contains(&arguments.len())
-                    }
+                    Expr::Function(function, arguments) => function.takes(arguments.len()),
                     _ => true,
                 };
                 if !good {

@@ -10,7 +10,7 @@
 use std::cmp::Ordering;
 
 use crate::wire::{Bytes, Reader, Wire, WireError, encode_bytes};
-use crate::{Collation, Date, DateTime, Decimal, Time, wire_enum};
+use crate::{Collation, Date, DateTime, Decimal, Time, json, wire_enum};
 
 /// Bytes an integer column takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,6 +104,7 @@ pub enum ColumnType {
     Timestamp {
         fsp: u8,
     },
+    Json,
 }
 
 /// The most bytes of TINYTEXT, TEXT and MEDIUMTEXT, and of the blobs; anything above is LONGTEXT.
@@ -147,6 +148,7 @@ impl ColumnType {
             | ColumnType::Text { .. }
             | ColumnType::Varbinary { .. }
             | ColumnType::Blob { .. }
+            | ColumnType::Json
             | ColumnType::Date => true,
         }
     }
@@ -188,6 +190,7 @@ impl ColumnType {
             ColumnType::Time { fsp } => digits("time", fsp),
             ColumnType::DateTime { fsp } => digits("datetime", fsp),
             ColumnType::Timestamp { fsp } => digits("timestamp", fsp),
+            ColumnType::Json => "json".to_owned(),
         }
     }
     /// Characters, not bytes.
@@ -307,6 +310,7 @@ impl ColumnType {
             ColumnType::Date => 10,
             ColumnType::Time { .. } => 10 + fraction,
             ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => 19 + fraction,
+            ColumnType::Json => u32::MAX,
         }
     }
     /// The type of a column that keeps values of this one: TEXT and BLOB have four sizes, however long a value may be.
@@ -335,6 +339,7 @@ impl ColumnType {
                 u64::from(bytes_max)
             }
             ColumnType::Varbinary { length } => u64::from(length),
+            ColumnType::Json => u64::from(u32::MAX),
             _ => self.fixed_size().expect("the others are fixed") as u64,
         }
     }
@@ -353,6 +358,7 @@ impl ColumnType {
             | ColumnType::Varchar { .. }
             | ColumnType::Text { .. }
             | ColumnType::Varbinary { .. }
+            | ColumnType::Json
             | ColumnType::Blob { .. } => None,
         }
     }
@@ -370,6 +376,7 @@ impl ColumnType {
             | ColumnType::Text { collation, .. } => ValueRef::Text("", collation),
             ColumnType::Binary { length } => ValueRef::Bytes(&ZEROS[..length as usize]),
             ColumnType::Varbinary { .. } | ColumnType::Blob { .. } => ValueRef::Bytes(b""),
+            ColumnType::Json => ValueRef::Json(crate::json::binary::NULL_DOCUMENT),
             ColumnType::Date => ValueRef::Date(Date::ZERO),
             ColumnType::Time { .. } => ValueRef::Time(Time::ZERO),
             ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => {
@@ -415,6 +422,7 @@ impl ColumnType {
                 ValueRef::Bytes(bytes),
             ) => bytes.len() <= length as usize,
             (ColumnType::Date, ValueRef::Date(_)) => true,
+            (ColumnType::Json, ValueRef::Json(_)) => true,
             (ColumnType::Time { .. }, ValueRef::Time(_)) => true,
             (ColumnType::DateTime { .. } | ColumnType::Timestamp { .. }, ValueRef::DateTime(_)) => {
                 true
@@ -449,6 +457,7 @@ mod wire_form {
             ColumnType::Time { fsp } => (11u8, *fsp).encode(out),
             ColumnType::DateTime { fsp } => (12u8, *fsp).encode(out),
             ColumnType::Timestamp { fsp } => (13u8, *fsp).encode(out),
+            ColumnType::Json => 20u8.encode(out),
         }
     }
 
@@ -478,6 +487,7 @@ mod wire_form {
             11 => ColumnType::Time { fsp: Wire::decode(input)? },
             12 => ColumnType::DateTime { fsp: Wire::decode(input)? },
             13 => ColumnType::Timestamp { fsp: Wire::decode(input)? },
+            20 => ColumnType::Json,
             _ => return Err(WireError::BadTag("ColumnType")),
         })
     }
@@ -500,6 +510,8 @@ pub enum Value {
     Date(Date),
     Time(Time),
     DateTime(DateTime),
+    /// A document in its binary form ([`crate::json::binary`]).
+    Json(Box<[u8]>),
 }
 
 /// A value that borrows from its row.
@@ -516,6 +528,7 @@ pub enum ValueRef<'a> {
     Date(Date),
     Time(Time),
     DateTime(DateTime),
+    Json(&'a [u8]),
 }
 
 impl Value {
@@ -524,6 +537,7 @@ impl Value {
         match self {
             Value::Text(text, _) => text.len(),
             Value::Bytes(bytes) => bytes.len(),
+            Value::Json(document) => document.len(),
             _ => 0,
         }
     }
@@ -540,6 +554,7 @@ impl Value {
             Value::Date(v) => ValueRef::Date(*v),
             Value::Time(v) => ValueRef::Time(*v),
             Value::DateTime(v) => ValueRef::DateTime(*v),
+            Value::Json(v) => ValueRef::Json(v),
         }
     }
     pub fn is_null(&self) -> bool {
@@ -609,6 +624,11 @@ impl Wire for Value {
             8 => Value::Date(Wire::decode(input)?),
             9 => Value::Time(Wire::decode(input)?),
             10 => Value::DateTime(Wire::decode(input)?),
+            20 => {
+                let document = Bytes::decode(input)?.0;
+                crate::json::check(&document).map_err(WireError::Invalid)?;
+                Value::Json(document.into())
+            }
             _ => return Err(WireError::BadTag("Value")),
         })
     }
@@ -635,6 +655,10 @@ impl ValueRef<'_> {
             ValueRef::Date(value) => (8u8, *value).encode(out),
             ValueRef::Time(value) => (9u8, *value).encode(out),
             ValueRef::DateTime(value) => (10u8, *value).encode(out),
+            ValueRef::Json(document) => {
+                out.push(20);
+                encode_bytes(document, out);
+            }
         }
     }
     /// As [`Value::held_bytes`].
@@ -642,6 +666,7 @@ impl ValueRef<'_> {
         match self {
             ValueRef::Text(text, _) => text.len(),
             ValueRef::Bytes(bytes) => bytes.len(),
+            ValueRef::Json(document) => document.len(),
             _ => 0,
         }
     }
@@ -658,6 +683,7 @@ impl ValueRef<'_> {
             ValueRef::Date(v) => Value::Date(v),
             ValueRef::Time(v) => Value::Time(v),
             ValueRef::DateTime(v) => Value::DateTime(v),
+            ValueRef::Json(v) => Value::Json(v.into()),
         }
     }
     pub fn is_null(&self) -> bool {
@@ -677,6 +703,7 @@ impl ValueRef<'_> {
             ValueRef::Date(_) => "date",
             ValueRef::Time(_) => "time",
             ValueRef::DateTime(_) => "datetime",
+            ValueRef::Json(_) => "JSON",
         }
     }
     /// Orders two values of one column: NULL first, text by the left one's collation. This is the order of keys. Values of
@@ -709,6 +736,9 @@ impl ValueRef<'_> {
             (ValueRef::Date(left), ValueRef::Date(right)) => left.cmp(&right),
             (ValueRef::Time(left), ValueRef::Time(right)) => left.cmp(&right),
             (ValueRef::DateTime(left), ValueRef::DateTime(right)) => left.cmp(&right),
+            (ValueRef::Json(left), ValueRef::Json(right)) => {
+                json::compare::compare(json::JsonRef::new(left), json::JsonRef::new(right))
+            }
             (left, right) => panic!("{} compared with {}", left.kind_name(), right.kind_name()),
         }
     }

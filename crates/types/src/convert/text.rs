@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::{ConvertContext, cast_datetime, shown, to_decimal, to_f64, to_integer, to_time};
+use super::{ConvertContext, cast_datetime, json, shown, to_decimal, to_f64, to_integer, to_time};
 use crate::{Collation, ColumnType, Decimal, Value, ValueRef};
 
 /// A double as MySQL prints it: the shortest digits that read back as the same number; plain from 1e-15 to below 1e15,
@@ -60,7 +60,7 @@ fn format_digits(scientific: &str, out: &mut String) {
     }
 }
 
-/// A number or temporal value as text; nothing for NULL, text and bytes.
+/// A number, a temporal value or a document as text; nothing for NULL, text and bytes.
 pub fn number_to_text(value: ValueRef<'_>) -> Option<String> {
     let mut out = String::new();
     match value {
@@ -73,6 +73,7 @@ pub fn number_to_text(value: ValueRef<'_>) -> Option<String> {
         ValueRef::Date(v) => write!(out, "{v}").expect("strings take everything"),
         ValueRef::Time(v) => write!(out, "{v}").expect("strings take everything"),
         ValueRef::DateTime(v) => write!(out, "{v}").expect("strings take everything"),
+        ValueRef::Json(v) => out = crate::json::print::to_text(crate::json::JsonRef::new(v)),
     }
     Some(out)
 }
@@ -150,6 +151,7 @@ pub fn cast(value: ValueRef<'_>, target: &ColumnType, cx: &mut ConvertContext) -
                 }
             }
         }
+        ColumnType::Json => json::cast(value, cx),
     }
 }
 

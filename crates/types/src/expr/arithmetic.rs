@@ -43,9 +43,11 @@ fn number(value: ValueRef<'_>, cx: &mut ConvertContext) -> Number {
         ValueRef::Int(v) => Number::Integer { value: i128::from(v), unsigned: false },
         ValueRef::UInt(v) => Number::Integer { value: i128::from(v), unsigned: true },
         ValueRef::Decimal(v) => Number::Decimal(v),
-        ValueRef::Float(_) | ValueRef::Double(_) | ValueRef::Text(..) | ValueRef::Bytes(_) => {
-            Number::Double(to_f64(value, cx))
-        }
+        ValueRef::Float(_)
+        | ValueRef::Double(_)
+        | ValueRef::Text(..)
+        | ValueRef::Json(_)
+        | ValueRef::Bytes(_) => Number::Double(to_f64(value, cx)),
         ValueRef::Date(v) => Number::Integer { value: i128::from(v.to_number()), unsigned: false },
         ValueRef::Time(_) | ValueRef::DateTime(_) => {
             let number = to_decimal(value, cx);

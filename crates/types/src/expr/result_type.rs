@@ -111,6 +111,7 @@ fn value_type(value: &Value) -> ResultType {
         Value::Date(_) => ColumnType::Date,
         Value::Time(v) => ColumnType::Time { fsp: fsp(v.microsecond()) },
         Value::DateTime(v) => ColumnType::DateTime { fsp: fsp(v.microsecond()) },
+        Value::Json(_) => ColumnType::Json,
     };
     ResultType::new(column_type, false)
 }
@@ -175,8 +176,9 @@ pub fn merge_types(a: &ResultType, b: &ResultType) -> ResultType {
             let length = a.text_length().max(b.text_length());
             let collation = a.collation().or(b.collation()).unwrap_or(Collation::DEFAULT);
             let binary = a.is_binary() || b.is_binary();
-            let is_long =
-                |own: &ColumnType| matches!(own, ColumnType::Text { .. } | ColumnType::Blob { .. });
+            let is_long = |own: &ColumnType| {
+                matches!(own, ColumnType::Text { .. } | ColumnType::Blob { .. } | ColumnType::Json)
+            };
             match (is_long(type_a) || is_long(type_b), binary) {
                 (true, true) => ColumnType::Blob { bytes_max: length },
                 (true, false) => ColumnType::Text { bytes_max: length, collation },
@@ -537,6 +539,19 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         | Extract | YearWeek | WeekOfYear | PeriodAdd | PeriodDiff | ToSeconds | Panic => {
             integer(true)
         }
+        JsonArray | JsonObject => ResultType::new(ColumnType::Json, false),
+        JsonScalar => ResultType::new(ColumnType::Json, nullable),
+        JsonExtract | JsonKeys | JsonSearch | JsonArrayAppend | JsonArrayInsert | JsonInsert
+        | JsonReplace | JsonSet | JsonRemove | JsonMergePatch | JsonMergePreserve => {
+            ResultType::new(ColumnType::Json, true)
+        }
+        // The longest name is that of unsigned integers, but MySQL leaves room.
+        JsonType => ResultType::new(text_type(51, false, Collation::Utf8mb4Bin), true),
+        JsonQuote | JsonUnquote | JsonPretty => {
+            ResultType::new(text_type(u64::from(u32::MAX), false, Collation::Utf8mb4Bin), true)
+        }
+        JsonContains | JsonContainsPath | JsonOverlaps | MemberOf | JsonDepth | JsonLength
+        | JsonValid | JsonStorageSize | JsonStorageFree => integer(true),
     }
 }
 

@@ -201,7 +201,11 @@ fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix>
             agree(&mut arguments.iter_mut().collect::<Vec<_>>(), &name, false, typing)
         }
         _ => match text_source(function, arguments.len()) {
-            TextSource::NoText | TextSource::Bytes | TextSource::Branches(_) => Ok(()),
+            TextSource::NoText
+            | TextSource::Bytes
+            | TextSource::Document
+            | TextSource::DocumentText
+            | TextSource::Branches(_) => Ok(()),
             TextSource::Connection => {
                 if typing.connection != Collation::DEFAULT {
                     wrap(expr, typing.connection);
@@ -416,8 +420,15 @@ pub fn as_text(expr: &mut Expr, own: &ColumnType) {
         let value = take(expr);
         let digits = Expr::Const(Value::Int(i64::from(own.fsp())));
         *expr = Expr::Function(Function::TemporalText, vec![*value, digits]);
+    } else if *own == ColumnType::Json {
+        let document = take(expr);
+        *expr = Expr::Convert(document, DOCUMENT_TEXT);
     }
 }
+
+/// The type of a document's text.
+const DOCUMENT_TEXT: ColumnType =
+    ColumnType::Text { bytes_max: u32::MAX, collation: Collation::Utf8mb4Bin };
 
 fn is_same_kind(own: &ColumnType, target: &ColumnType) -> bool {
     match (own, target) {
@@ -426,6 +437,7 @@ fn is_same_kind(own: &ColumnType, target: &ColumnType) -> bool {
         (ColumnType::Float, ColumnType::Float)
         | (ColumnType::Double, ColumnType::Double)
         | (ColumnType::Date, ColumnType::Date)
+        | (ColumnType::Json, ColumnType::Json)
         | (ColumnType::Time { .. }, ColumnType::Time { .. }) => true,
         (
             ColumnType::DateTime { .. } | ColumnType::Timestamp { .. },

@@ -20,6 +20,7 @@ fn every_type() -> Vec<ColumnType> {
         ColumnType::Time { fsp: 3 },
         ColumnType::DateTime { fsp: 6 },
         ColumnType::Timestamp { fsp: 0 },
+        ColumnType::Json,
     ];
     for width in [IntWidth::W1, IntWidth::W2, IntWidth::W3, IntWidth::W4, IntWidth::W8] {
         types.extend([int(width, false), int(width, true)]);
@@ -68,6 +69,7 @@ fn names_and_lengths() {
         (ColumnType::Time { fsp: 0 }, "time", 10),
         (ColumnType::DateTime { fsp: 6 }, "datetime(6)", 26),
         (ColumnType::Timestamp { fsp: 0 }, "timestamp", 19),
+        (ColumnType::Json, "json", u32::MAX),
     ];
     for (column_type, name, length) in table {
         assert_eq!(column_type.sql_name(), name);
@@ -87,6 +89,7 @@ fn types_on_the_wire() {
             column_type.is_binary(),
             column_type.is_numeric(),
             column_type.is_temporal(),
+            column_type == ColumnType::Json,
         ];
         assert_eq!(classes.iter().filter(|&&class| class).count(), 1, "{column_type:?}");
     }

@@ -433,6 +433,7 @@ fn exact_of(value: &Value) -> Option<(Cell, Option<ExactKind>)> {
         Value::Time(value) => (i128::from(value.pack()), ExactKind::Time),
         Value::DateTime(value) => (i128::from(value.pack()), ExactKind::DateTime),
         Value::Float(_) | Value::Double(_) | Value::Text(..) | Value::Bytes(_) => return None,
+        Value::Json(_) => return None,
     };
     Some((Some(number), Some(kind)))
 }

@@ -6,6 +6,7 @@
 
 mod digest;
 mod format;
+mod json;
 mod math;
 mod names;
 mod network;
@@ -15,6 +16,7 @@ mod temporal;
 
 use std::borrow::Cow;
 
+pub(super) use json::document_error;
 pub(super) use regexp::RegexCache;
 
 use super::{EvalContext, EvalError, Function};
@@ -48,6 +50,15 @@ pub(super) fn call(
             | Function::Round
             | Function::IsIpv4
             | Function::IsIpv6
+            | Function::JsonArray
+            | Function::JsonObject
+            | Function::JsonSearch
+            | Function::JsonArrayAppend
+            | Function::JsonArrayInsert
+            | Function::JsonInsert
+            | Function::JsonReplace
+            | Function::JsonSet
+            | Function::JsonMergePatch
     );
     if !takes_null && values.iter().any(ValueRef::is_null) {
         return Ok(Value::Null);
@@ -73,6 +84,12 @@ fn work_per_byte(function: Function) -> usize {
         // Every match is a step of its own.
         RegexpReplace => 150,
         DateFormat | TimeFormat | StrToDate => 100,
+        // These count what they parse and walk through; a path leads past most of a document.
+        JsonUnquote | JsonExtract | JsonContains | JsonContainsPath | JsonKeys | JsonSearch
+        | JsonArrayAppend | JsonArrayInsert | JsonInsert | JsonReplace | JsonSet | JsonRemove
+        | JsonMergePatch | JsonMergePreserve | JsonDepth | JsonLength | JsonType | JsonValid
+        | JsonPretty | JsonStorageSize | JsonStorageFree => 1,
+        JsonArray | JsonObject | JsonScalar | MemberOf | JsonOverlaps => 20,
         _ => 15,
     }
 }
@@ -106,6 +123,11 @@ impl<'v> Call<'v, '_, '_> {
             | FromUnixtime | SecToTime | TimeToSec | AddTime | SubTime | TimestampDiff
             | Extract | YearWeek | WeekOfYear | PeriodAdd | PeriodDiff | Timestamp | ToSeconds
             | ConvertTz | UtcToLocal | LocalToUtc | TemporalText => self.temporal(),
+            JsonArray | JsonObject | JsonScalar | JsonQuote | JsonUnquote | JsonExtract
+            | JsonContains | JsonContainsPath | JsonKeys | JsonSearch | JsonOverlaps | MemberOf
+            | JsonArrayAppend | JsonArrayInsert | JsonInsert | JsonReplace | JsonSet
+            | JsonRemove | JsonMergePatch | JsonMergePreserve | JsonDepth | JsonLength
+            | JsonType | JsonValid | JsonPretty | JsonStorageSize | JsonStorageFree => self.json(),
             Panic => {
                 assert!(!crate::contain::may_tests_panic(), "SKARV_PANIC was evaluated");
                 Ok(Value::Null)
