@@ -9,8 +9,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use types::convert::{format_double, format_float};
-use types::{Charset, ColumnType, Date, DateTime, Decimal, IntWidth, Time, ValueRef};
+use types::convert::{ConvertContext, format_double, format_float, to_f64, to_text};
+use types::{Charset, Collation, ColumnType, Date, DateTime, Decimal, IntWidth, Time, ValueRef};
 
 use crate::command::code;
 use crate::packet::{put_lenenc, put_lenenc_bytes};
@@ -144,6 +144,7 @@ pub fn type_code(column_type: &ColumnType) -> u8 {
         ColumnType::Time { .. } => code::TIME,
         ColumnType::DateTime { .. } => code::DATETIME,
         ColumnType::Timestamp { .. } => code::TIMESTAMP,
+        ColumnType::Json => code::JSON,
     }
 }
 
@@ -195,6 +196,7 @@ impl Encoding {
             | ColumnType::Text { .. }
             | ColumnType::Binary { .. }
             | ColumnType::Varbinary { .. }
+            | ColumnType::Json
             | ColumnType::Blob { .. } => Encoding::String,
             ColumnType::Date => Encoding::Date,
             ColumnType::Time { fsp } => Encoding::Time { fsp },
@@ -266,6 +268,10 @@ fn put_text_value(
             _ => put_lenenc_bytes(out, text.as_bytes()),
         },
         ValueRef::Bytes(bytes) => put_lenenc_bytes(out, bytes),
+        ValueRef::Json(_) => {
+            let text = to_text(value);
+            put_text_value(out, ValueRef::Text(&text, Collation::Utf8mb4Bin), encoding, scratch);
+        }
         ValueRef::Date(date) => put_short(out, |out| put_date_text(out, date)),
         ValueRef::Time(time) => {
             let fsp = encoding.fsp().unwrap_or(fsp_needed(time.microsecond()));
@@ -448,6 +454,7 @@ fn integer_bits(value: ValueRef<'_>) -> u64 {
         ValueRef::Date(value) => value.to_number() as u64,
         ValueRef::Time(value) => value.to_number() as u64,
         ValueRef::DateTime(value) => value.to_number() as u64,
+        ValueRef::Json(_) => integer_bits(ValueRef::Double(number(value))),
         ValueRef::Null => 0,
     }
 }
@@ -468,6 +475,7 @@ fn number(value: ValueRef<'_>) -> f64 {
         ValueRef::Date(value) => value.to_number() as f64,
         ValueRef::Time(value) => value.to_number() as f64,
         ValueRef::DateTime(value) => value.to_number() as f64,
+        ValueRef::Json(_) => to_f64(value, &mut ConvertContext::default()),
         ValueRef::Null => 0.0,
     }
 }
@@ -493,6 +501,7 @@ fn datetime_of(value: ValueRef<'_>) -> DateTime {
         | ValueRef::Double(_)
         | ValueRef::Decimal(_)
         | ValueRef::Bytes(_)
+        | ValueRef::Json(_)
         | ValueRef::Time(_) => DateTime::ZERO,
     }
 }
@@ -509,6 +518,7 @@ fn time_of(value: ValueRef<'_>) -> Time {
         | ValueRef::Double(_)
         | ValueRef::Decimal(_)
         | ValueRef::Bytes(_)
+        | ValueRef::Json(_)
         | ValueRef::Date(_) => Time::ZERO,
     }
 }

@@ -146,7 +146,7 @@ pub fn column_type(
         K::Year => return Err(SqlError::not_supported("YEAR")),
         K::Enum => return Err(SqlError::not_supported("ENUM")),
         K::Set => return Err(SqlError::not_supported("SET")),
-        K::Json => return Err(SqlError::not_supported("JSON")),
+        K::Json => ColumnType::Json,
         K::Vector => return Err(SqlError::not_supported("VECTOR")),
         K::Geometry
         | K::Point

@@ -30,6 +30,7 @@ mod function;
 mod group;
 mod join;
 mod joined_change;
+mod json;
 mod merge;
 pub mod names;
 pub mod rewrite;

@@ -998,7 +998,8 @@ pub fn expression_info(name: &str, own: &ResultType, text_collation: Collation) 
     let null_type = own.column_type.is_none();
     let column_type = own.column_type.clone().unwrap_or(ColumnType::Binary { length: 0 });
     let is_text = column_type.is_string();
-    let is_blob = matches!(column_type, ColumnType::Text { .. } | ColumnType::Blob { .. });
+    let is_blob =
+        matches!(column_type, ColumnType::Text { .. } | ColumnType::Blob { .. } | ColumnType::Json);
     let text_collation =
         if text_collation.is_binary() { Collation::default() } else { text_collation };
     ColumnInfo {

@@ -116,7 +116,7 @@ fn value_text(value: &Value) -> String {
         Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Double(_) | Value::Decimal(_) => {
             to_text(value.as_ref()).into_owned()
         }
-        Value::Text(..) | Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
+        Value::Text(..) | Value::Date(_) | Value::Time(_) | Value::Json(_) | Value::DateTime(_) => {
             format!("'{}'", to_text(value.as_ref()).replace('\'', "''"))
         }
     }

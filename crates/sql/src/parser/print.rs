@@ -792,6 +792,13 @@ impl Printer<'_> {
     }
 
     fn function(&mut self, schema: Option<&str>, name: &str, arguments: &[Expr]) {
+        if let ("MEMBER OF", None, [value, array]) = (name, schema, arguments) {
+            self.push("(");
+            self.expr(value);
+            self.push(" member of (");
+            self.expr(array);
+            return self.push("))");
+        }
         self.qualifier(schema);
         if schema.is_none() && is_call_unquoted(name, arguments.len()) {
             self.push(&name.to_ascii_lowercase());

@@ -85,6 +85,12 @@ impl<'p> ExprPrinter<'p> {
         let distinct = if aggregate.distinct { "distinct " } else { "" };
         let argument = match &aggregate.argument {
             None => "0".to_string(),
+            // The document of a row, of which it has the values.
+            Some(Expr::Function(Function::JsonArray | Function::JsonObject, values))
+                if is_of_documents(&aggregate.function) =>
+            {
+                self.list(values, scope, ",")
+            }
             Some(argument) => self.text(argument, scope),
         };
         let mut rest = String::new();
@@ -251,6 +257,14 @@ impl<'p> ExprPrinter<'p> {
             // The binder adds them; no statement has them.
             (Function::UtcToLocal | Function::LocalToUtc | Function::TemporalText, [first, ..]) => {
                 return self.put(first, scope, out);
+            }
+            (Function::JsonScalar, [first, ..]) => return self.put(first, scope, out),
+            (Function::MemberOf, [value, array]) => {
+                out.push('(');
+                self.put(value, scope, out);
+                out.push_str(" member of (");
+                self.put(array, scope, out);
+                out.push(')');
             }
             (Function::RowKey, columns) => return self.put_list(columns, scope, out),
             (Function::Divide, [left, right, ..]) => {
@@ -439,7 +453,13 @@ pub fn aggregate_name(function: &AggregateFunction) -> &'static str {
         AggregateFunction::VarSamp => "var_samp",
         AggregateFunction::GroupConcat { .. } => "group_concat",
         AggregateFunction::AnyValue => "any_value",
+        AggregateFunction::JsonArray => "json_arrayagg",
+        AggregateFunction::JsonObject => "json_objectagg",
     }
+}
+
+fn is_of_documents(function: &AggregateFunction) -> bool {
+    matches!(function, AggregateFunction::JsonArray | AggregateFunction::JsonObject)
 }
 
 /// A type as CAST writes it.
@@ -457,6 +477,7 @@ fn cast_type(target: &ColumnType) -> String {
         ColumnType::Date => "date".into(),
         ColumnType::Time { fsp } => digits("time", fsp),
         ColumnType::DateTime { fsp } | ColumnType::Timestamp { fsp } => digits("datetime", fsp),
+        ColumnType::Json => "json".into(),
         other if other.is_string() => "char".into(),
         _ => "binary".into(),
     }
