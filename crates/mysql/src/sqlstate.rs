@@ -254,6 +254,8 @@ static STATES: &[(u16, &str)] = &[
     (3165, "42000"),
     (3572, "HY000"),
     (3819, "HY000"),
+    (3966, "22035"),
+    (3967, "22034"),
     // Skarv's own: transaction resolution unknown.
     (50_807, "08007"),
     // Skarv's own: not done, because its commit token is taken.

@@ -26,6 +26,7 @@ pub use eval::{
     Columns, EvalContext, EvalError, MAX_ALLOWED_PACKET, NoColumns, ROW_WORK_MAX, eval,
     eval_predicate,
 };
+pub use functions::{JsonResponse, json_value_default};
 pub use result_type::{ResultType, merge_types, result_type};
 pub use settle::{as_text, settle, settle_node};
 
@@ -403,6 +404,8 @@ pub enum Function {
     JsonPretty,
     JsonStorageSize,
     JsonStorageFree,
+    /// See [`functions`]'s `json_value` for the arguments that stand for the clauses.
+    JsonValue,
 }
 wire_enum!(Function {
     0 => Abs, 1 => Ceiling, 2 => Floor, 3 => Round, 4 => Truncate, 5 => Sign, 6 => Mod,
@@ -435,7 +438,7 @@ wire_enum!(Function {
     154 => JsonInsert, 155 => JsonReplace, 156 => JsonSet, 157 => JsonRemove,
     158 => JsonMergePatch, 159 => JsonMergePreserve, 160 => JsonDepth, 161 => JsonLength,
     162 => JsonType, 163 => JsonValid, 164 => JsonPretty, 165 => JsonStorageSize,
-    166 => JsonStorageFree,
+    166 => JsonStorageFree, 167 => JsonValue,
 });
 
 impl Expr {

@@ -181,6 +181,7 @@ impl Binder<'_> {
                 };
                 Ok(Expr::Cast(Box::new(operand), target))
             }
+            ast::Expr::JsonValue(call) => self.json_value(call, scope),
             ast::Expr::ConvertUsing { operand, charset } => {
                 let operand = self.text_expr(operand, scope)?;
                 let target = match Collation::default_of_charset(charset) {
@@ -802,7 +803,7 @@ impl Binder<'_> {
         })
     }
 
-    fn cast_type(&self, target: &ast::CastType) -> Result<ColumnType, SqlError> {
+    pub fn cast_type(&self, target: &ast::CastType) -> Result<ColumnType, SqlError> {
         let length = |length: &Option<u64>| {
             length.map_or(u32::MAX, |length| u32::try_from(length).unwrap_or(u32::MAX))
         };

@@ -3,12 +3,13 @@
 //! A comparison or TRUE is an integer anywhere else and `true` in a document; the bytes of a BINARY or BLOB column keep their
 //! column's type there. The binder sees both in the statement and puts [`Function::JsonScalar`] around the value.
 
-use types::expr::{BinaryOp, Function};
-use types::json::opaque_type;
-use types::{ColumnType, Expr, Value};
+use types::expr::{BinaryOp, EvalError, Function, JsonResponse, json_value_default};
+use types::json::{Path, opaque_type};
+use types::wire::Wire;
+use types::{Collation, ColumnType, Expr, Value};
 
 use super::Binder;
-use super::expr::comparison_of;
+use super::expr::{comparison_of, literal_value};
 use super::names::Scope;
 use crate::error::SqlError;
 use crate::parser::ast;
@@ -94,16 +95,16 @@ impl Binder<'_> {
         &mut self,
         function: Function,
         written: &[ast::Expr],
-        bound: Vec<Expr>,
+        mut bound: Vec<Expr>,
         scope: &Scope<'_>,
     ) -> Vec<Expr> {
-        let pairs = written.iter().zip(bound).enumerate();
-        pairs
-            .map(|(position, (written, bound))| match is_document_value(function, position) {
-                true => self.document_value(written, bound, scope),
-                false => bound,
-            })
-            .collect()
+        for (position, (written, own)) in written.iter().zip(&mut bound).enumerate() {
+            if is_document_value(function, position) {
+                let value = std::mem::replace(own, Expr::Const(Value::Null));
+                *own = self.document_value(written, value, scope);
+            }
+        }
+        bound
     }
 
     /// The argument of JSON_ARRAYAGG and JSON_OBJECTAGG: a document of one row.
@@ -123,6 +124,69 @@ impl Binder<'_> {
         let bound = self.exprs(written, scope)?;
         let bound = self.document_arguments(function, written, bound, scope);
         self.settle(Expr::Function(function, bound), scope)
+    }
+
+    pub fn json_value(
+        &mut self,
+        call: &ast::JsonValueCall,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        let document = self.expr(&call.document, scope)?;
+        let path = String::from_utf8_lossy(&call.path).into_owned();
+        if let Err(error) = Path::parse(&path) {
+            return Err(SqlError::new(
+                3143,
+                format!(
+                    "Invalid JSON path expression. The error is around character position {}.",
+                    error.0
+                ),
+            ));
+        }
+        let target = self.returned_type(&call.returning)?;
+        let mut arguments = vec![
+            document,
+            Expr::Const(Value::text(&path, Collation::Utf8mb4Bin)),
+            Expr::Const(Value::bytes(&target.to_bytes())),
+        ];
+        for response in [&call.on_empty, &call.on_error] {
+            let (response, default) = self.response(response.as_ref(), &target, scope)?;
+            arguments.push(Expr::Const(Value::Int(response.number())));
+            arguments.push(Expr::Const(default));
+        }
+        Ok(Expr::Function(Function::JsonValue, arguments))
+    }
+
+    /// A type behind RETURNING. Characters without a character set are those of a document, which differ by their bytes.
+    fn returned_type(&self, written: &ast::CastType) -> Result<ColumnType, SqlError> {
+        let own = self.cast_type(written)?;
+        let has_charset = matches!(written, ast::CastType::Char { charset: Some(_), .. });
+        Ok(match own {
+            ColumnType::Binary { length } => ColumnType::Varbinary { length },
+            own if own.is_string() && !has_charset => own.with_collation(Collation::Utf8mb40900Bin),
+            own => own,
+        })
+    }
+
+    fn response(
+        &mut self,
+        written: Option<&ast::JsonResponse>,
+        target: &ColumnType,
+        scope: &Scope<'_>,
+    ) -> Result<(JsonResponse, Value), SqlError> {
+        Ok(match written {
+            None | Some(ast::JsonResponse::Null) => (JsonResponse::Null, Value::Null),
+            Some(ast::JsonResponse::Error) => (JsonResponse::Error, Value::Null),
+            Some(ast::JsonResponse::Default(literal)) => {
+                let value = match (literal, self.expr(literal, scope)?) {
+                    (_, Expr::Const(value)) => value,
+                    (ast::Expr::Literal(literal), _) => literal_value(literal, &self.environment)?,
+                    _ => return Err(SqlError::wrong_arguments("DEFAULT")),
+                };
+                let failed = |error: EvalError| SqlError::new(error.code(), error.message());
+                let default = json_value_default(&value, target).map_err(failed)?;
+                (JsonResponse::Default, default)
+            }
+        })
     }
 
     pub fn is_document(&mut self, expr: &Expr, scope: &Scope<'_>) -> bool {

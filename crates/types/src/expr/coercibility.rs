@@ -236,6 +236,10 @@ impl Typing<'_> {
     }
 
     fn derivation_of_call(&self, function: Function, arguments: &[Expr]) -> Derivation {
+        if function == Function::JsonValue {
+            let own = super::functions::returned_type(arguments);
+            return Derivation::of_type(own.as_ref(), Coercibility::Implicit);
+        }
         match text_source(function, arguments.len()) {
             TextSource::NoText => Derivation::NUMERIC,
             TextSource::Connection => Derivation::new(self.connection, Coercibility::Coercible),
@@ -348,7 +352,7 @@ pub(super) fn text_source(function: Function, count: usize) -> TextSource {
         | PeriodAdd | PeriodDiff | Timestamp | ToSeconds | ConvertTz | UtcToLocal | LocalToUtc
         | IsIpv4 | IsIpv6 | IsUuid | Panic | Divide => TextSource::NoText,
         JsonContains | JsonContainsPath | JsonOverlaps | MemberOf | JsonDepth | JsonLength
-        | JsonValid | JsonStorageSize | JsonStorageFree => TextSource::NoText,
+        | JsonValid | JsonStorageSize | JsonStorageFree | JsonValue => TextSource::NoText,
         JsonArray | JsonObject | JsonScalar | JsonExtract | JsonKeys | JsonSearch
         | JsonArrayAppend | JsonArrayInsert | JsonInsert | JsonReplace | JsonSet | JsonRemove
         | JsonMergePatch | JsonMergePreserve => TextSource::Document,

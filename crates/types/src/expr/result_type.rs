@@ -539,11 +539,13 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         | Extract | YearWeek | WeekOfYear | PeriodAdd | PeriodDiff | ToSeconds | Panic => {
             integer(true)
         }
-        JsonArray | JsonObject => ResultType::new(ColumnType::Json, false),
         JsonScalar => ResultType::new(ColumnType::Json, nullable),
-        JsonExtract | JsonKeys | JsonSearch | JsonArrayAppend | JsonArrayInsert | JsonInsert
-        | JsonReplace | JsonSet | JsonRemove | JsonMergePatch | JsonMergePreserve => {
-            ResultType::new(ColumnType::Json, true)
+        JsonArray | JsonObject | JsonExtract | JsonKeys | JsonSearch | JsonArrayAppend
+        | JsonArrayInsert | JsonInsert | JsonReplace | JsonSet | JsonRemove | JsonMergePatch
+        | JsonMergePreserve => ResultType::new(ColumnType::Json, true),
+        JsonValue => {
+            let own = super::functions::returned_type(arguments);
+            ResultType { column_type: own, nullable: true }
         }
         // The longest name is that of unsigned integers, but MySQL leaves room.
         JsonType => ResultType::new(text_type(51, false, Collation::Utf8mb4Bin), true),

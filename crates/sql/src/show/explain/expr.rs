@@ -10,6 +10,7 @@ use std::fmt::Write;
 
 use types::convert::to_text;
 use types::expr::{Aggregate, AggregateFunction, BinaryOp, Function, IntervalUnit, UnaryOp};
+use types::wire::Wire;
 use types::{ColumnType, Expr, Value};
 
 use crate::plan::{
@@ -259,6 +260,13 @@ impl<'p> ExprPrinter<'p> {
                 return self.put(first, scope, out);
             }
             (Function::JsonScalar, [first, ..]) => return self.put(first, scope, out),
+            (Function::JsonValue, [document, path, Expr::Const(Value::Bytes(target)), ..]) => {
+                out.push_str("json_value(");
+                self.put_list(&[document.clone(), path.clone()], scope, out);
+                let target =
+                    ColumnType::from_bytes(target).map_or("?".into(), |own| cast_type(&own));
+                let _ = write!(out, " returning {target}");
+            }
             (Function::MemberOf, [value, array]) => {
                 out.push('(');
                 self.put(value, scope, out);

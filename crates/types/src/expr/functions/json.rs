@@ -15,7 +15,7 @@ use crate::json::{Json, JsonError, JsonRef, Object, Path, contain, encode, parse
 use crate::{Collation, Value, ValueRef};
 
 /// Work per byte of a text that is parsed, and of a document that becomes a tree or is walked through.
-const WORK_PER_PARSED_BYTE: usize = 20;
+pub(super) const WORK_PER_PARSED_BYTE: usize = 20;
 const WORK_PER_CHANGED_BYTE: usize = 20;
 const WORK_PER_WALKED_BYTE: usize = 10;
 /// Work per value that a path leads to, or that is compared.
@@ -123,7 +123,7 @@ impl<'v> Call<'v, '_, '_> {
     }
 
     /// A document argument.
-    fn document(&mut self, position: usize) -> Evaluated<Cow<'v, [u8]>> {
+    pub(super) fn document(&mut self, position: usize) -> Evaluated<Cow<'v, [u8]>> {
         match self.values[position] {
             ValueRef::Json(document) => Ok(Cow::Borrowed(document)),
             ValueRef::Text(text, _) => {
@@ -164,7 +164,7 @@ impl<'v> Call<'v, '_, '_> {
     }
 
     /// A path argument.
-    fn path(&mut self, position: usize) -> Evaluated<Path> {
+    pub(super) fn path(&mut self, position: usize) -> Evaluated<Path> {
         let value = self.values[position];
         if matches!(value, ValueRef::Bytes(_)) {
             return Err(binary_charset());
@@ -198,7 +198,11 @@ impl<'v> Call<'v, '_, '_> {
         result.ok_or(EvalError::TooMuchWork)
     }
 
-    fn seek<'d>(&mut self, document: &'d [u8], path: &Path) -> Evaluated<Vec<JsonRef<'d>>> {
+    pub(super) fn seek<'d>(
+        &mut self,
+        document: &'d [u8],
+        path: &Path,
+    ) -> Evaluated<Vec<JsonRef<'d>>> {
         self.steps(|steps| path.seek(JsonRef::new(document), steps))
     }
 

@@ -7,6 +7,7 @@
 mod digest;
 mod format;
 mod json;
+mod json_value;
 mod math;
 mod names;
 mod network;
@@ -17,6 +18,8 @@ mod temporal;
 use std::borrow::Cow;
 
 pub(super) use json::document_error;
+pub(super) use json_value::returned_type;
+pub use json_value::{JsonResponse, json_value_default};
 pub(super) use regexp::RegexCache;
 
 use super::{EvalContext, EvalError, Function};
@@ -59,6 +62,7 @@ pub(super) fn call(
             | Function::JsonReplace
             | Function::JsonSet
             | Function::JsonMergePatch
+            | Function::JsonValue
     );
     if !takes_null && values.iter().any(ValueRef::is_null) {
         return Ok(Value::Null);
@@ -88,7 +92,7 @@ fn work_per_byte(function: Function) -> usize {
         JsonUnquote | JsonExtract | JsonContains | JsonContainsPath | JsonKeys | JsonSearch
         | JsonArrayAppend | JsonArrayInsert | JsonInsert | JsonReplace | JsonSet | JsonRemove
         | JsonMergePatch | JsonMergePreserve | JsonDepth | JsonLength | JsonType | JsonValid
-        | JsonPretty | JsonStorageSize | JsonStorageFree => 1,
+        | JsonPretty | JsonStorageSize | JsonStorageFree | JsonValue => 1,
         JsonArray | JsonObject | JsonScalar | MemberOf | JsonOverlaps => 20,
         _ => 15,
     }
@@ -128,6 +132,7 @@ impl<'v> Call<'v, '_, '_> {
             | JsonArrayAppend | JsonArrayInsert | JsonInsert | JsonReplace | JsonSet
             | JsonRemove | JsonMergePatch | JsonMergePreserve | JsonDepth | JsonLength
             | JsonType | JsonValid | JsonPretty | JsonStorageSize | JsonStorageFree => self.json(),
+            JsonValue => self.json_value(),
             Panic => {
                 assert!(!crate::contain::may_tests_panic(), "SKARV_PANIC was evaluated");
                 Ok(Value::Null)

@@ -177,6 +177,7 @@ const TABLE: &[Entry] = &[
     (Function::JsonPretty, &["JSON_PRETTY"], 1, 1),
     (Function::JsonStorageSize, &["JSON_STORAGE_SIZE"], 1, 1),
     (Function::JsonStorageFree, &["JSON_STORAGE_FREE"], 1, 1),
+    (Function::JsonValue, &["json_value"], 7, 7),
 ];
 
 impl Function {
