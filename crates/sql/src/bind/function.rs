@@ -440,6 +440,13 @@ impl Binder<'_> {
                 } else if !function.takes_documents() {
                     self.documents_as_texts(&mut bound, scope);
                 }
+                if name == "JSON_MERGE" {
+                    self.warn(SqlError::new(
+                        code::ER_WARN_DEPRECATED_SYNTAX,
+                        "'JSON_MERGE' is deprecated and will be removed in a future release. Please use \
+                         JSON_MERGE_PRESERVE/JSON_MERGE_PATCH instead",
+                    ));
+                }
                 if !function.takes(bound.len()) {
                     return Err(SqlError::wrong_param_count(name));
                 }

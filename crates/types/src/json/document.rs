@@ -115,17 +115,6 @@ impl Json {
             other => vec![other],
         }
     }
-
-    /// Values below it and itself.
-    pub fn value_count(&self) -> usize {
-        match self {
-            Json::Array(elements) => 1 + elements.iter().map(Json::value_count).sum::<usize>(),
-            Json::Object(object) => {
-                1 + object.members.iter().map(|(_, value)| value.value_count()).sum::<usize>()
-            }
-            _ => 1,
-        }
-    }
 }
 
 /// The order of an object's members: shorter names first, names of one length by their bytes.

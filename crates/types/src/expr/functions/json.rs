@@ -20,6 +20,8 @@ const WORK_PER_CHANGED_BYTE: usize = 20;
 const WORK_PER_WALKED_BYTE: usize = 10;
 /// Work per value that a path leads to, or that is compared.
 const WORK_PER_VALUE: usize = 50;
+/// Bytes of all arguments at most, in packets: one document and one that replaces most of it.
+const ARGUMENT_PACKETS_MAX: usize = 2;
 /// Work per step of LIKE.
 const WORK_PER_STEP: usize = 4;
 
@@ -49,6 +51,11 @@ fn text(text: &str) -> Value {
 
 impl<'v> Call<'v, '_, '_> {
     pub(super) fn json(&mut self) -> Evaluated<Value> {
+        // A result holds its arguments, and a tree of them takes several times their bytes.
+        let held: usize = self.values.iter().map(ValueRef::held_bytes).sum();
+        if self.ctx.max_allowed_packet.saturating_mul(ARGUMENT_PACKETS_MAX) < held {
+            return Ok(self.too_long());
+        }
         match self.function {
             Function::JsonArray => {
                 let elements = self.values.iter().map(|value| Json::of_value(*value));
