@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use types::convert::{format_double, format_float};
+use types::convert::{ConvertContext, format_double, format_float, to_f64, to_text};
 use types::value::bit_bytes;
 use types::{Charset, Collation, ColumnType, Date, DateTime, Decimal, IntWidth, Time, ValueRef};
 
@@ -151,6 +151,7 @@ pub fn type_code(column_type: &ColumnType) -> u8 {
         ColumnType::Labelled(_) => code::STRING,
         ColumnType::Year => code::YEAR,
         ColumnType::Bit { .. } => code::BIT,
+        ColumnType::Json => code::JSON,
     }
 }
 
@@ -210,6 +211,7 @@ impl Encoding {
             | ColumnType::Binary { .. }
             | ColumnType::Varbinary { .. }
             | ColumnType::Blob { .. }
+            | ColumnType::Json
             | ColumnType::Labelled(_) => Encoding::String,
             ColumnType::Year => Encoding::Year,
             ColumnType::Bit { length } => Encoding::Bits(bit_bytes(length) as u8),
@@ -300,6 +302,10 @@ fn put_text_value(
             _ => put_lenenc_bytes(out, text.as_bytes()),
         },
         ValueRef::Bytes(bytes) => put_lenenc_bytes(out, bytes),
+        ValueRef::Json(_) => {
+            let text = to_text(value);
+            put_text_value(out, ValueRef::Text(&text, Collation::Utf8mb4Bin), encoding, scratch);
+        }
         ValueRef::Date(date) => put_short(out, |out| put_date_text(out, date)),
         ValueRef::Time(time) => {
             let fsp = encoding.fsp().unwrap_or(fsp_needed(time.microsecond()));
@@ -491,6 +497,7 @@ fn integer_bits(value: ValueRef<'_>) -> u64 {
         ValueRef::Date(value) => value.to_number() as u64,
         ValueRef::Time(value) => value.to_number() as u64,
         ValueRef::DateTime(value) => value.to_number() as u64,
+        ValueRef::Json(_) => integer_bits(ValueRef::Double(number(value))),
         ValueRef::Null => 0,
     }
 }
@@ -511,6 +518,7 @@ fn number(value: ValueRef<'_>) -> f64 {
         ValueRef::Date(value) => value.to_number() as f64,
         ValueRef::Time(value) => value.to_number() as f64,
         ValueRef::DateTime(value) => value.to_number() as f64,
+        ValueRef::Json(_) => to_f64(value, &mut ConvertContext::default()),
         ValueRef::Null => 0.0,
     }
 }
@@ -537,6 +545,7 @@ fn datetime_of(value: ValueRef<'_>) -> DateTime {
         | ValueRef::Decimal(_)
         | ValueRef::Bytes(_)
         | ValueRef::Label(..)
+        | ValueRef::Json(_)
         | ValueRef::Time(_) => DateTime::ZERO,
     }
 }
@@ -554,6 +563,7 @@ fn time_of(value: ValueRef<'_>) -> Time {
         | ValueRef::Decimal(_)
         | ValueRef::Bytes(_)
         | ValueRef::Label(..)
+        | ValueRef::Json(_)
         | ValueRef::Date(_) => Time::ZERO,
     }
 }

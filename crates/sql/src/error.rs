@@ -93,6 +93,7 @@ pub mod code {
     pub const ER_WRONG_COLUMN_NAME: u16 = 1166;
     pub const ER_WRONG_KEY_COLUMN: u16 = 1167;
     pub const ER_BLOB_KEY_WITHOUT_LENGTH: u16 = 1170;
+    pub const ER_JSON_USED_AS_KEY: u16 = 3152;
     pub const ER_PRIMARY_CANT_HAVE_NULL: u16 = 1171;
     pub const ER_TOO_MANY_ROWS: u16 = 1172;
     pub const ER_KEY_DOES_NOT_EXITS: u16 = 1176;

@@ -119,6 +119,8 @@ impl ParamKind {
             Value::Date(_) => ParamKind::Date,
             Value::Time(_) => ParamKind::Time,
             Value::DateTime(_) => ParamKind::DateTime,
+            // User variables keep its text, and clients send none.
+            Value::Json(_) => ParamKind::Text,
         }
     }
 }

@@ -15,6 +15,7 @@
 #[cfg(test)]
 mod charset_tests;
 mod compare;
+mod json;
 mod merge;
 mod number;
 mod store;
@@ -25,6 +26,7 @@ mod time;
 
 pub(crate) use compare::is_number;
 pub use compare::{compare, group_key, plain_integer, sort_compare};
+pub use json::{document_of_text, text_error};
 pub use merge::to_type;
 pub use number::{is_true, number_prefix, to_decimal, to_f64, to_integer};
 pub use store::{ConvertError, ConvertErrorKind, StoreMode, store};
@@ -149,8 +151,10 @@ impl Default for ConvertContext {
 }
 
 /// Warnings that strict mode turns into errors: values that are wrong, not remarks about them.
-const STRICT_ERRORS: [u16; 15] =
-    [1048, 1260, 1261, 1263, 1264, 1265, 1292, 1301, 1364, 1365, 1366, 1406, 1411, 1441, 3020];
+const STRICT_ERRORS: [u16; 17] = [
+    1048, 1260, 1261, 1263, 1264, 1265, 1292, 1301, 1364, 1365, 1366, 1406, 1411, 1441, 3020, 3155,
+    3156,
+];
 
 impl ConvertContext {
     pub fn new(settings: EvalSettings) -> ConvertContext {

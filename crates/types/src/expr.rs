@@ -26,6 +26,7 @@ pub use eval::{
     Columns, EvalContext, EvalError, MAX_ALLOWED_PACKET, NoColumns, ROW_WORK_MAX, eval,
     eval_predicate,
 };
+pub use functions::{JsonResponse, json_value_default};
 pub use result_type::{ResultType, merge_types, result_type};
 pub use settle::{as_text, settle, settle_node};
 
@@ -380,6 +381,37 @@ pub enum Function {
     /// (constant): the year that a YEAR keeps for it, which is compared with one: 99 is 1999. What is no year stays what it is.
     /// Has no name in SQL.
     FullYear,
+    JsonArray,
+    JsonObject,
+    /// (value, code): the JSON scalar that a value of the code's type is: 1 for truth values, else the type of bytes
+    /// ([`crate::json::opaque_type`]). Values do not carry what MySQL tells apart here. Has no name in SQL.
+    JsonScalar,
+    JsonQuote,
+    JsonUnquote,
+    JsonExtract,
+    JsonContains,
+    JsonContainsPath,
+    JsonKeys,
+    JsonSearch,
+    JsonOverlaps,
+    MemberOf,
+    JsonArrayAppend,
+    JsonArrayInsert,
+    JsonInsert,
+    JsonReplace,
+    JsonSet,
+    JsonRemove,
+    JsonMergePatch,
+    JsonMergePreserve,
+    JsonDepth,
+    JsonLength,
+    JsonType,
+    JsonValid,
+    JsonPretty,
+    JsonStorageSize,
+    JsonStorageFree,
+    /// See [`functions`]'s `json_value` for the arguments that stand for the clauses.
+    JsonValue,
 }
 wire_enum!(Function {
     0 => Abs, 1 => Ceiling, 2 => Floor, 3 => Round, 4 => Truncate, 5 => Sign, 6 => Mod,
@@ -405,8 +437,14 @@ wire_enum!(Function {
     122 => PeriodDiff, 123 => Timestamp, 124 => ToSeconds, 125 => ConvertTz, 126 => UtcToLocal,
     127 => LocalToUtc, 128 => Inet6Aton, 129 => Inet6Ntoa, 130 => IsIpv4, 131 => IsIpv6,
     132 => UuidToBin, 133 => BinToUuid, 134 => IsUuid, 135 => Soundex, 136 => RowKey,
-    137 => DeclaredText, 138 => Panic, 139 => Divide,
-    140 => BitBytes, 141 => FullYear,
+    137 => DeclaredText, 138 => Panic, 139 => Divide, 140 => BitBytes, 141 => FullYear,
+    142 => JsonArray, 143 => JsonObject, 144 => JsonScalar, 145 => JsonQuote,
+    146 => JsonUnquote, 147 => JsonExtract, 148 => JsonContains, 149 => JsonContainsPath,
+    150 => JsonKeys, 151 => JsonSearch, 152 => JsonOverlaps, 153 => MemberOf,
+    154 => JsonArrayAppend, 155 => JsonArrayInsert, 156 => JsonInsert, 157 => JsonReplace,
+    158 => JsonSet, 159 => JsonRemove, 160 => JsonMergePatch, 161 => JsonMergePreserve,
+    162 => JsonDepth, 163 => JsonLength, 164 => JsonType, 165 => JsonValid, 166 => JsonPretty,
+    167 => JsonStorageSize, 168 => JsonStorageFree, 169 => JsonValue,
 });
 
 impl Expr {
@@ -479,10 +517,7 @@ impl Expr {
                 let good = match expr {
                     Expr::Column(position) => usize::from(*position) < column_count,
                     Expr::Param(position) => usize::from(*position) < param_count,
-                    Expr::Function(function, arguments) => {
-                        let (least, most) = function.arity();
-                        (least..=most).contains(&arguments.len())
-                    }
+                    Expr::Function(function, arguments) => function.takes(arguments.len()),
                     _ => true,
                 };
                 if !good {

@@ -13,6 +13,7 @@ pub mod decimal;
 pub mod expr;
 pub mod hash;
 pub mod ids;
+pub mod json;
 pub mod key;
 pub mod labels;
 pub mod row;

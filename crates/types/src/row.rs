@@ -237,6 +237,7 @@ fn variable_bytes<'a>(column_type: &ColumnType, value: &ValueRef<'a>) -> &'a [u8
             text.as_bytes()
         }
         (ColumnType::Varbinary { .. } | ColumnType::Blob { .. }, ValueRef::Bytes(bytes)) => bytes,
+        (ColumnType::Json, ValueRef::Json(document)) => document,
         (_, value) => wrong_kind(column_type, &value),
     }
 }
@@ -325,6 +326,7 @@ fn decode_fixed<'a>(
         | ColumnType::Varchar { .. }
         | ColumnType::Text { .. }
         | ColumnType::Varbinary { .. }
+        | ColumnType::Json
         | ColumnType::Blob { .. } => unreachable!("variable columns are not decoded here"),
     })
 }
@@ -340,6 +342,7 @@ fn decode_variable<'a>(
         ColumnType::Char { collation, .. }
         | ColumnType::Varchar { collation, .. }
         | ColumnType::Text { collation, .. } => text(collation),
+        ColumnType::Json => Ok(ValueRef::Json(bytes)),
         _ => Ok(ValueRef::Bytes(bytes)),
     }
 }
@@ -409,7 +412,10 @@ impl<'a> RowView<'a> {
                 // if their bytes are.
                 let empty = match column.size {
                     Some(_) => row.fixed_bytes(column).iter().all(|&byte| byte == 0),
-                    None => matches!(value, Ok(ValueRef::Text("", _) | ValueRef::Bytes([]))),
+                    None => matches!(
+                        value,
+                        Ok(ValueRef::Text("", _) | ValueRef::Bytes([]) | ValueRef::Json([]))
+                    ),
                 };
                 if !empty {
                     return Err(RowError::Damaged("bytes under NULL"));
@@ -424,6 +430,9 @@ impl<'a> RowView<'a> {
                 && text.ends_with(' ')
             {
                 return Err(RowError::Damaged("trailing spaces of a CHAR"));
+            }
+            if let ValueRef::Json(document) = value {
+                crate::json::check(document).map_err(RowError::Damaged)?;
             }
         }
         if row.variable_start + end_last != bytes.len() {

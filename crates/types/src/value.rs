@@ -11,7 +11,9 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::wire::{Bytes, Reader, Wire, WireError, encode_bytes};
-use crate::{Charset, Collation, Date, DateTime, Decimal, LabelKind, Labels, Time, wire_enum};
+use crate::{
+    Charset, Collation, Date, DateTime, Decimal, LabelKind, Labels, Time, json, wire_enum,
+};
 
 /// Bytes an integer column takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,6 +107,7 @@ pub enum ColumnType {
     Timestamp {
         fsp: u8,
     },
+    Json,
     /// ENUM and SET.
     Labelled(Arc<Labels>),
     /// 0, or 1901 to 2155: an unsigned integer whose text has four digits.
@@ -171,6 +174,7 @@ impl ColumnType {
             | ColumnType::Text { .. }
             | ColumnType::Varbinary { .. }
             | ColumnType::Blob { .. }
+            | ColumnType::Json
             | ColumnType::Date => true,
         }
     }
@@ -215,6 +219,7 @@ impl ColumnType {
             ColumnType::Labelled(ref labels) => labels.sql_name(),
             ColumnType::Year => "year".to_owned(),
             ColumnType::Bit { length } => format!("bit({length})"),
+            ColumnType::Json => "json".to_owned(),
         }
     }
     /// Characters, not bytes.
@@ -368,6 +373,7 @@ impl ColumnType {
             }
             ColumnType::Year => 4,
             ColumnType::Bit { length } => u32::from(length),
+            ColumnType::Json => u32::MAX,
         }
     }
     /// The type of a column that keeps values of this one: TEXT and BLOB have four sizes, however long a value may be.
@@ -403,6 +409,7 @@ impl ColumnType {
             },
             ColumnType::Blob { bytes_max } => u64::from(bytes_max),
             ColumnType::Varbinary { length } => u64::from(length),
+            ColumnType::Json => u64::from(u32::MAX),
             _ => self.fixed_size().expect("the others are fixed") as u64,
         }
     }
@@ -424,6 +431,7 @@ impl ColumnType {
             | ColumnType::Varchar { .. }
             | ColumnType::Text { .. }
             | ColumnType::Varbinary { .. }
+            | ColumnType::Json
             | ColumnType::Blob { .. } => None,
         }
     }
@@ -441,6 +449,7 @@ impl ColumnType {
             | ColumnType::Text { collation, .. } => ValueRef::Text("", collation),
             ColumnType::Binary { length } => ValueRef::Bytes(&ZEROS[..length as usize]),
             ColumnType::Varbinary { .. } | ColumnType::Blob { .. } => ValueRef::Bytes(b""),
+            ColumnType::Json => ValueRef::Json(crate::json::binary::NULL_DOCUMENT),
             ColumnType::Date => ValueRef::Date(Date::ZERO),
             ColumnType::Time { .. } => ValueRef::Time(Time::ZERO),
             ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => {
@@ -492,6 +501,7 @@ impl ColumnType {
                 ValueRef::Bytes(bytes),
             ) => bytes.len() <= length as usize,
             (ColumnType::Date, ValueRef::Date(_)) => true,
+            (ColumnType::Json, ValueRef::Json(_)) => true,
             (ColumnType::Time { .. }, ValueRef::Time(_)) => true,
             (ColumnType::DateTime { .. } | ColumnType::Timestamp { .. }, ValueRef::DateTime(_)) => {
                 true
@@ -537,6 +547,7 @@ mod wire_form {
             }
             ColumnType::Year => 15u8.encode(out),
             ColumnType::Bit { length } => (16u8, *length).encode(out),
+            ColumnType::Json => 20u8.encode(out),
         }
     }
 
@@ -569,6 +580,7 @@ mod wire_form {
             14 => ColumnType::Labelled(Wire::decode(input)?),
             15 => ColumnType::Year,
             16 => ColumnType::Bit { length: Wire::decode(input)? },
+            20 => ColumnType::Json,
             _ => return Err(WireError::BadTag("ColumnType")),
         })
     }
@@ -593,6 +605,8 @@ pub enum Value {
     DateTime(DateTime),
     /// Of an ENUM or a SET: its number, and the labels that give it a text.
     Label(u64, Arc<Labels>),
+    /// A document in its binary form ([`crate::json::binary`]).
+    Json(Box<[u8]>),
 }
 
 /// A value that borrows from its row.
@@ -610,6 +624,7 @@ pub enum ValueRef<'a> {
     Time(Time),
     DateTime(DateTime),
     Label(u64, &'a Arc<Labels>),
+    Json(&'a [u8]),
 }
 
 impl Value {
@@ -618,6 +633,7 @@ impl Value {
         match self {
             Value::Text(text, _) => text.len(),
             Value::Bytes(bytes) => bytes.len(),
+            Value::Json(document) => document.len(),
             _ => 0,
         }
     }
@@ -635,6 +651,7 @@ impl Value {
             Value::Time(v) => ValueRef::Time(*v),
             Value::DateTime(v) => ValueRef::DateTime(*v),
             Value::Label(number, labels) => ValueRef::Label(*number, labels),
+            Value::Json(v) => ValueRef::Json(v),
         }
     }
     pub fn is_null(&self) -> bool {
@@ -711,6 +728,11 @@ impl Wire for Value {
                     false => return Err(WireError::Invalid("label")),
                 }
             }
+            20 => {
+                let document = Bytes::decode(input)?.0;
+                crate::json::check(&document).map_err(WireError::Invalid)?;
+                Value::Json(document.into())
+            }
             _ => return Err(WireError::BadTag("Value")),
         })
     }
@@ -741,6 +763,10 @@ impl ValueRef<'_> {
                 (11u8, *number).encode(out);
                 labels.encode(out);
             }
+            ValueRef::Json(document) => {
+                out.push(20);
+                encode_bytes(document, out);
+            }
         }
     }
     /// As [`Value::held_bytes`].
@@ -748,6 +774,7 @@ impl ValueRef<'_> {
         match self {
             ValueRef::Text(text, _) => text.len(),
             ValueRef::Bytes(bytes) => bytes.len(),
+            ValueRef::Json(document) => document.len(),
             _ => 0,
         }
     }
@@ -765,6 +792,7 @@ impl ValueRef<'_> {
             ValueRef::Time(v) => Value::Time(v),
             ValueRef::DateTime(v) => Value::DateTime(v),
             ValueRef::Label(number, labels) => Value::Label(number, labels.clone()),
+            ValueRef::Json(v) => Value::Json(v.into()),
         }
     }
     pub fn is_null(&self) -> bool {
@@ -793,6 +821,7 @@ impl ValueRef<'_> {
             ValueRef::Time(_) => "time",
             ValueRef::DateTime(_) => "datetime",
             ValueRef::Label(..) => "label",
+            ValueRef::Json(_) => "JSON",
         }
     }
     /// Orders two values of one column: NULL first, text by the left one's collation. This is the order of keys. Values of
@@ -826,6 +855,9 @@ impl ValueRef<'_> {
             (ValueRef::Time(left), ValueRef::Time(right)) => left.cmp(&right),
             (ValueRef::DateTime(left), ValueRef::DateTime(right)) => left.cmp(&right),
             (ValueRef::Label(left, _), ValueRef::Label(right, _)) => left.cmp(&right),
+            (ValueRef::Json(left), ValueRef::Json(right)) => {
+                json::compare::compare(json::JsonRef::new(left), json::JsonRef::new(right))
+            }
             (left, right) => panic!("{} compared with {}", left.kind_name(), right.kind_name()),
         }
     }

@@ -239,7 +239,7 @@ pub fn column_type(
         },
         K::Enum => labelled(name, LabelKind::Enum, &written.members, collation()?)?,
         K::Set => labelled(name, LabelKind::Set, &written.members, collation()?)?,
-        K::Json => return Err(SqlError::not_supported("JSON")),
+        K::Json => ColumnType::Json,
         K::Vector => return Err(SqlError::not_supported("VECTOR")),
         K::Geometry
         | K::Point

@@ -181,7 +181,7 @@ fn created_type(announced: &ColumnType, is_open: bool) -> ColumnType {
 /// Zero or the empty text; dates, TEXT and BLOB have no such default.
 fn zero_of(column_type: &ColumnType) -> Option<Value> {
     let zero = match column_type {
-        ColumnType::Text { .. } | ColumnType::Blob { .. } => return None,
+        ColumnType::Text { .. } | ColumnType::Blob { .. } | ColumnType::Json => return None,
         _ if column_type.is_numeric() => Value::Int(0),
         _ if column_type.is_temporal() => return None,
         _ => Value::text("", Collation::default()),

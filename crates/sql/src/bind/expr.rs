@@ -148,7 +148,8 @@ impl Binder<'_> {
                 negated: *negated,
             }),
             ast::Expr::Regexp { operand, pattern, negated } => {
-                let arguments = vec![self.expr(operand, scope)?, self.expr(pattern, scope)?];
+                let mut arguments = vec![self.expr(operand, scope)?, self.expr(pattern, scope)?];
+                self.documents_as_texts(&mut arguments, scope);
                 let call = Expr::Function(Function::RegexpLike, arguments);
                 Ok(if *negated { Expr::Unary(UnaryOp::Not, Box::new(call)) } else { call })
             }
@@ -171,6 +172,9 @@ impl Binder<'_> {
                 let target = self.cast_type(target)?;
                 let operand = if target.is_string() || target.is_binary() {
                     self.text_expr(operand, scope)?
+                } else if target == ColumnType::Json {
+                    let bound = self.expr(operand, scope)?;
+                    self.document_value(operand, bound, scope)
                 } else {
                     let mut operand = self.expr(operand, scope)?;
                     if target.is_numeric() {
@@ -180,6 +184,7 @@ impl Binder<'_> {
                 };
                 Ok(Expr::Cast(Box::new(operand), target))
             }
+            ast::Expr::JsonValue(call) => self.json_value(call, scope),
             ast::Expr::ConvertUsing { operand, charset } => {
                 let operand = self.text_expr(operand, scope)?;
                 let target = match self.default_collation(charset)? {
@@ -564,8 +569,12 @@ impl Binder<'_> {
         if let (A::Add | A::Subtract, ast::Expr::Interval { value, unit }) = (operator, right) {
             return self.interval(left, value, *unit, operator == A::Subtract, scope);
         }
+        let written = [left, right];
         let mut left = self.expr(left, scope)?;
         let mut right = self.expr(right, scope)?;
+        if super::json::compares(operator) {
+            [left, right] = self.truths_as_documents(written, [left, right], scope);
+        }
         match operator {
             A::BitOr | A::BitAnd | A::BitXor => {
                 self.check_bits(symbol(operator), &[&left, &right], scope)?;
@@ -763,8 +772,17 @@ impl Binder<'_> {
             let any = Expr::Or(ways);
             return Ok(if negated { Expr::Unary(UnaryOp::Not, Box::new(any)) } else { any });
         }
+        let written = (operand, list);
         let mut operand = Box::new(self.expr(operand, scope)?);
         let mut list = self.exprs(list, scope)?;
+        if self.is_document(&operand, scope) {
+            for (item, written_item) in list.iter_mut().zip(written.1) {
+                let bound = std::mem::replace(item, Expr::Const(Value::Null));
+                let pair = [(*operand).clone(), bound];
+                let [_, bound] = self.truths_as_documents([written.0, written_item], pair, scope);
+                *item = bound;
+            }
+        }
         for item in &mut list {
             self.compare_as_number(item, &operand, scope);
         }
@@ -788,7 +806,7 @@ impl Binder<'_> {
         })
     }
 
-    fn cast_type(&mut self, target: &ast::CastType) -> Result<ColumnType, SqlError> {
+    pub fn cast_type(&mut self, target: &ast::CastType) -> Result<ColumnType, SqlError> {
         let length = |length: &Option<u64>| {
             length.map_or(u32::MAX, |length| u32::try_from(length).unwrap_or(u32::MAX))
         };
@@ -833,7 +851,7 @@ impl Binder<'_> {
                 ColumnType::DateTime { fsp: checked_fsp("CAST", *fsp)? }
             }
             ast::CastType::Year => return Err(SqlError::not_supported("YEAR")),
-            ast::CastType::Json => return Err(SqlError::not_supported("JSON")),
+            ast::CastType::Json => ColumnType::Json,
             ast::CastType::Unsupported { feature } => return Err(SqlError::not_supported(feature)),
         })
     }

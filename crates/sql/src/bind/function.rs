@@ -147,6 +147,33 @@ static FUNCTIONS: &[(&str, Function)] = &[
     ("BIN_TO_UUID", Function::BinToUuid),
     ("IS_UUID", Function::IsUuid),
     ("SOUNDEX", Function::Soundex),
+    ("JSON_ARRAY", Function::JsonArray),
+    ("JSON_OBJECT", Function::JsonObject),
+    ("JSON_QUOTE", Function::JsonQuote),
+    ("JSON_UNQUOTE", Function::JsonUnquote),
+    ("JSON_EXTRACT", Function::JsonExtract),
+    ("JSON_CONTAINS", Function::JsonContains),
+    ("JSON_CONTAINS_PATH", Function::JsonContainsPath),
+    ("JSON_KEYS", Function::JsonKeys),
+    ("JSON_SEARCH", Function::JsonSearch),
+    ("JSON_OVERLAPS", Function::JsonOverlaps),
+    ("MEMBER OF", Function::MemberOf),
+    ("JSON_ARRAY_APPEND", Function::JsonArrayAppend),
+    ("JSON_ARRAY_INSERT", Function::JsonArrayInsert),
+    ("JSON_INSERT", Function::JsonInsert),
+    ("JSON_REPLACE", Function::JsonReplace),
+    ("JSON_SET", Function::JsonSet),
+    ("JSON_REMOVE", Function::JsonRemove),
+    ("JSON_MERGE_PATCH", Function::JsonMergePatch),
+    ("JSON_MERGE_PRESERVE", Function::JsonMergePreserve),
+    ("JSON_MERGE", Function::JsonMergePreserve),
+    ("JSON_DEPTH", Function::JsonDepth),
+    ("JSON_LENGTH", Function::JsonLength),
+    ("JSON_TYPE", Function::JsonType),
+    ("JSON_VALID", Function::JsonValid),
+    ("JSON_PRETTY", Function::JsonPretty),
+    ("JSON_STORAGE_SIZE", Function::JsonStorageSize),
+    ("JSON_STORAGE_FREE", Function::JsonStorageFree),
 ];
 
 /// MySQL has them, this engine does not.
@@ -158,18 +185,8 @@ static REFUSED: &[&str] = &[
     "COMPRESS",
     "UNCOMPRESS",
     "RANDOM_BYTES",
-    "JSON_EXTRACT",
-    "JSON_UNQUOTE",
-    "JSON_OBJECT",
-    "JSON_ARRAY",
-    "JSON_SET",
-    "JSON_CONTAINS",
-    "JSON_LENGTH",
-    "JSON_VALID",
-    "JSON_TYPE",
-    "JSON_KEYS",
-    "JSON_QUOTE",
-    "JSON_MERGE_PATCH",
+    "JSON_SCHEMA_VALID",
+    "JSON_SCHEMA_VALIDATION_REPORT",
     "MASTER_POS_WAIT",
     "SOURCE_POS_WAIT",
     "WAIT_FOR_EXECUTED_GTID_SET",
@@ -400,10 +417,7 @@ impl Binder<'_> {
                 };
                 text(shown.into())
             }
-            _ if REFUSED.contains(&name)
-                || name.starts_with("JSON_")
-                || name.starts_with("ST_") =>
-            {
+            _ if REFUSED.contains(&name) || name.starts_with("ST_") => {
                 Err(SqlError::not_supported(name))
             }
             _ => {
@@ -426,7 +440,20 @@ impl Binder<'_> {
                 self.bind_time_settings(*function, &mut bound);
                 if function.reads_text() {
                     self.as_texts(&mut bound, scope);
+                } else if !function.takes_documents() {
+                    self.documents_as_texts(&mut bound, scope);
                 }
+                if name == "JSON_MERGE" {
+                    self.warn(SqlError::new(
+                        code::ER_WARN_DEPRECATED_SYNTAX,
+                        "'JSON_MERGE' is deprecated and will be removed in a future release. Please use \
+                         JSON_MERGE_PRESERVE/JSON_MERGE_PATCH instead",
+                    ));
+                }
+                if !function.takes(bound.len()) {
+                    return Err(SqlError::wrong_param_count(name));
+                }
+                let bound = self.document_arguments(*function, arguments, bound, scope);
                 if *function == Function::BitCount {
                     self.check_bits(name, &[&bound[0]], scope)?;
                 }

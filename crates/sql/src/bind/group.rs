@@ -53,7 +53,13 @@ impl Binder<'_> {
         inner: &Scope<'_>,
     ) -> Result<Aggregate, SqlError> {
         if name.starts_with("JSON_") {
-            return Err(SqlError::not_supported(name));
+            if distinct {
+                return Err(SqlError::not_supported(format!("{name}(DISTINCT)")));
+            }
+            let document = self.row_document(name, arguments, inner)?;
+            let function =
+                AggregateFunction::by_name(name).ok_or_else(|| SqlError::not_supported(name))?;
+            return Ok(Aggregate::new(function, Some(document)));
         }
         let function = match name {
             "GROUP_CONCAT" => {

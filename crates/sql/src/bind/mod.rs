@@ -31,6 +31,7 @@ mod function;
 mod group;
 mod join;
 mod joined_change;
+mod json;
 mod literal;
 mod merge;
 pub mod names;

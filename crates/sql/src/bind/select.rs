@@ -997,7 +997,8 @@ pub fn expression_info(name: &str, own: &ResultType) -> ColumnInfo {
     let null_type = own.column_type.is_none();
     let column_type = own.column_type.clone().unwrap_or(ColumnType::Binary { length: 0 });
     let is_text = column_type.is_string();
-    let is_blob = matches!(column_type, ColumnType::Text { .. } | ColumnType::Blob { .. });
+    let is_blob =
+        matches!(column_type, ColumnType::Text { .. } | ColumnType::Blob { .. } | ColumnType::Json);
     ColumnInfo {
         coercibility: Coercibility::Implicit,
         schema: String::new(),

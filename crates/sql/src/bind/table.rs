@@ -382,7 +382,10 @@ impl Binder<'_> {
                 Err(invalid())
             };
         }
-        if matches!(column.column_type, ColumnType::Text { .. } | ColumnType::Blob { .. }) {
+        if matches!(
+            column.column_type,
+            ColumnType::Text { .. } | ColumnType::Blob { .. } | ColumnType::Json
+        ) {
             return Err(SqlError::new(
                 code::ER_BLOB_CANT_HAVE_DEFAULT,
                 format!(
@@ -461,6 +464,9 @@ impl Binder<'_> {
             Some(parts) => {
                 for part in &parts {
                     let column_type = &table.columns[usize::from(part.column)].column_type;
+                    if *column_type == ColumnType::Json {
+                        return Err(json_key(&table.columns[usize::from(part.column)].name));
+                    }
                     if part.prefix.is_none()
                         && matches!(column_type, ColumnType::Text { .. } | ColumnType::Blob { .. })
                     {
@@ -672,6 +678,7 @@ fn index_parts(
             (_, Some(0)) => {
                 return Err(SqlError::new(1391, format!("Key part '{name}' length cannot be 0")));
             }
+            (ColumnType::Json, _) => return Err(json_key(name)),
             (ColumnType::Text { .. } | ColumnType::Blob { .. }, None) => {
                 return Err(blob_key(name));
             }
@@ -714,6 +721,15 @@ fn index_parts(
         });
     }
     Ok(parts)
+}
+
+fn json_key(column: &str) -> SqlError {
+    SqlError::new(
+        code::ER_JSON_USED_AS_KEY,
+        format!(
+            "JSON column '{column}' supports indexing only via generated columns on a specified JSON path."
+        ),
+    )
 }
 
 fn blob_key(column: &str) -> SqlError {
@@ -776,6 +792,10 @@ fn check_row_size(table: &Table) -> Result<(), SqlError> {
                     65_536..=16_777_215 => 3,
                     _ => 4,
                 }
+            }
+            ColumnType::Json => {
+                is_variable = true;
+                12
             }
             ColumnType::Char { length, .. } => size_of_characters(&column.column_type, *length),
             ColumnType::Varchar { length, .. } => {

@@ -119,7 +119,7 @@ impl Context<'_> {
                                     Some((_, value)) => {
                                         let value = value.clone();
                                         store_value(
-                                            value, definition, lenient, &self.run, number, unsaid,
+                                            value, table, other, lenient, &self.run, number, unsaid,
                                         )?
                                     }
                                     None => default_value(definition, lenient, &self.run, unsaid)?,

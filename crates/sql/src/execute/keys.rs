@@ -488,6 +488,8 @@ fn fit(value: ValueRef<'_>, column_type: &ColumnType, context: &mut EvalContext<
                 None => Fit::Unusable,
             }
         }
+        // No key has one.
+        ColumnType::Json => Fit::Unusable,
         ColumnType::Time { .. } => match value {
             ValueRef::Time(_) | ValueRef::Text(..) => stored_exactly(value, column_type, context),
             _ => Fit::Unusable,

@@ -117,7 +117,7 @@ fn value_text(value: &Value) -> String {
             to_text(value.as_ref()).into_owned()
         }
         Value::Label(number, _) => number.to_string(),
-        Value::Text(..) | Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
+        Value::Text(..) | Value::Date(_) | Value::Time(_) | Value::Json(_) | Value::DateTime(_) => {
             format!("'{}'", to_text(value.as_ref()).replace('\'', "''"))
         }
     }

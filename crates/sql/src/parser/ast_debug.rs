@@ -187,6 +187,7 @@ impl Debug for Expr {
                 f.write_char(')')
             }
             Expr::Cast { operand, target } => write!(f, "(cast {operand:?} {target:?})"),
+            Expr::JsonValue(call) => write!(f, "(json_value {call:?})"),
             Expr::ConvertUsing { operand, charset } => write!(f, "(using {operand:?} {charset})"),
             Expr::Collate { operand, collation } => write!(f, "(collate {operand:?} {collation})"),
             Expr::Function { schema, name, arguments } => match schema {

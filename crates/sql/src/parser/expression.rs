@@ -301,8 +301,10 @@ impl Parser<'_> {
             "MEMBER" => {
                 self.advance();
                 self.accept("OF");
-                self.skip_parens()?;
-                Ok(unsupported("MEMBER OF"))
+                self.expect_kind(TokenKind::LeftParen)?;
+                let array = self.expr(LEVEL_UNARY)?;
+                self.expect_kind(TokenKind::RightParen)?;
+                Ok(function("MEMBER OF", vec![*operand, array]))
             }
             _ => self.syntax_error(),
         }

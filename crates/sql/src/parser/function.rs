@@ -176,10 +176,7 @@ impl Parser<'_> {
                 self.skip_parens()?;
                 Ok(unsupported("WEIGHT_STRING"))
             }
-            "JSON_VALUE" => {
-                self.skip_parens()?;
-                Ok(unsupported("JSON_VALUE"))
-            }
+            "JSON_VALUE" => self.json_value(),
             _ => {
                 let arguments = self.arguments()?;
                 Ok(function(&name, arguments))
@@ -257,7 +254,7 @@ impl Parser<'_> {
     }
 
     #[inline(never)]
-    fn cast_type(&mut self) -> Parse<CastType> {
+    pub fn cast_type(&mut self) -> Parse<CastType> {
         let at = self.token();
         let word = self.word().to_string();
         if word.is_empty() {

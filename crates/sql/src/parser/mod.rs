@@ -41,6 +41,7 @@ pub mod digest;
 mod error;
 mod expression;
 mod function;
+mod json;
 mod keywords;
 mod lexer;
 pub mod limits;

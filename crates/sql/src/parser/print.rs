@@ -17,6 +17,8 @@
 //! more than half of `limits::HEIGHT_MAX`, `a + b + c + ...` of 320 terms, prints as text that it
 //! refuses. A caller that keeps the text has to parse it first.
 
+mod json;
+
 use super::ast::*;
 use super::keywords::{is_reserved, is_reserved_function, is_window_function};
 
@@ -589,6 +591,7 @@ impl Printer<'_> {
                 self.cast_type(target);
                 self.push(")");
             }
+            Expr::JsonValue(call) => self.json_value(call),
             Expr::ConvertUsing { operand, charset } => {
                 self.push("convert(");
                 self.expr(operand);
@@ -792,6 +795,9 @@ impl Printer<'_> {
     }
 
     fn function(&mut self, schema: Option<&str>, name: &str, arguments: &[Expr]) {
+        if let ("MEMBER OF", None, [value, array]) = (name, schema, arguments) {
+            return self.member_of(value, array);
+        }
         self.qualifier(schema);
         if schema.is_none() && is_call_unquoted(name, arguments.len()) {
             self.push(&name.to_ascii_lowercase());

@@ -247,7 +247,8 @@ fn operands() {
             "lag(a, 2, b) over (w rows between 1 preceding and current row)",
             "(over (LAG a 2 b) w Rows Preceding(1) CurrentRow)",
         ),
-        ("1 member of ('[1]')", "(unsupported MEMBER OF)"),
+        ("1 member of ('[1]')", "(MEMBER OF 1 '[1]')"),
+        ("a member of (b->'$.x') and c", "(and (MEMBER OF a (JSON_EXTRACT b '$.x')) c)"),
     ] {
         assert_eq!(expr(text), expected, "{text}");
     }

@@ -159,6 +159,7 @@ fn normalise_expr(expr: &mut Expr) {
         | Expr::ConvertUsing { operand, .. }
         | Expr::Collate { operand, .. }
         | Expr::Interval { value: operand, .. } => normalise_expr(operand),
+        Expr::JsonValue(call) => normalise_expr(&mut call.document),
         Expr::Binary { left, right, .. } => {
             normalise_expr(left);
             normalise_expr(right);
@@ -323,6 +324,14 @@ fn print_expressions() {
         ("POSITION(a IN b)", "locate(`a`,`b`)"),
         ("a -> '$.x'", "json_extract(`a`,'$.x')"),
         ("a ->> '$.x'", "json_unquote(json_extract(`a`,'$.x'))"),
+        ("1 + 2 MEMBER OF (a)", "((1 + 2) member of (`a`))"),
+        ("a MEMBER OF (b -> '$.x')", "(`a` member of (json_extract(`b`,'$.x')))"),
+        ("JSON_ARRAYAGG(a)", "json_arrayagg(`a`)"),
+        ("JSON_VALUE(a, '$.x')", "json_value(`a`,'$.x' returning char(512))"),
+        (
+            "JSON_VALUE(a, '$.x' RETURNING DECIMAL(5, 2) NULL ON EMPTY DEFAULT -1 ON ERROR)",
+            "json_value(`a`,'$.x' returning decimal(5,2) null on empty default -(1) on error)",
+        ),
         ("EXTRACT(DAY_HOUR FROM a)", "extract(day_hour from `a`)"),
         ("TIMESTAMPDIFF(SQL_TSI_DAY, a, b)", "timestampdiff(day,`a`,`b`)"),
         ("ADDDATE(a, INTERVAL 1 DAY)", "adddate(`a`,interval 1 day)"),
@@ -543,7 +552,6 @@ fn print_refuses() {
     for sql in [
         "SELECT ?",
         "SELECT 1 LIMIT ?",
-        "SELECT a MEMBER OF (b)",
         "SELECT MATCH (a) AGAINST ('x')",
         "SELECT CAST(a AS POINT)",
         "SELECT GET_FORMAT(DATE, 'ISO') = 1",

@@ -1,6 +1,7 @@
 //! What functions of a statement take from the session and leave in it: user variables, the clock, random numbers, ids.
 
-use types::{DateTime, SqlMode, Value};
+use types::convert::to_text;
+use types::{Collation, DateTime, SqlMode, Value};
 
 use super::Session;
 use crate::StatusFlags;
@@ -56,6 +57,11 @@ impl Session {
     }
 
     pub(crate) fn set_user_variable(&mut self, name: &str, value: Value) -> Result<(), SqlError> {
+        // A variable has no type JSON: it keeps the document's text.
+        let value = match value {
+            Value::Json(_) => Value::text(&to_text(value.as_ref()), Collation::Utf8mb4Bin),
+            value => value,
+        };
         if !self.user_variables.contains_key(name)
             && USER_VARIABLE_COUNT_MAX <= self.user_variables.len()
         {

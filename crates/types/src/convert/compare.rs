@@ -9,6 +9,7 @@
 //!   double                            double    double      temporal, else number
 //!   text / bytes                                collation   temporal (2)
 //!   temporal                                                datetime, or time if both are times
+//!   JSON            the other value becomes a JSON scalar, and documents compare
 //!
 //!   (1) exactly, if the text is nothing but an integer: as MySQL does once it has turned a constant into the column's type
 //!   (2) with a warning if the text spells no temporal value: then dates are compared with '0000-00-00', as in MySQL, and a
@@ -17,7 +18,8 @@
 
 use std::cmp::Ordering;
 
-use super::{ConvertContext, time, to_bytes, to_decimal, to_f64, to_fuzzy_datetime, to_text};
+use super::{ConvertContext, json, time, to_bytes, to_decimal, to_f64, to_fuzzy_datetime, to_text};
+use crate::json::{JsonRef, compare as documents};
 use crate::temporal::DateModes;
 use crate::{Collation, DateTime, Time, ValueRef};
 
@@ -59,6 +61,9 @@ pub fn compare(
         (Date(a), Date(b)) => a.cmp(&b),
         (Time(a), Time(b)) => a.cmp(&b),
         (DateTime(a), DateTime(b)) => a.cmp(&b),
+        (Json(a), Json(b)) => documents::compare(JsonRef::new(a), JsonRef::new(b)),
+        (Json(a), _) => json::compare_with(a, right),
+        (_, Json(b)) => json::compare_with(b, left).reverse(),
         (Date(_) | Time(_) | DateTime(_), _) => compare_temporal(left, right, cx),
         (_, Date(_) | Time(_) | DateTime(_)) => compare_temporal(right, left, cx).reverse(),
         (Int(_) | UInt(_), Text(..) | Bytes(_)) => compare_integer_text(left, right, cx),
@@ -159,6 +164,7 @@ fn compare_temporal(
                 _ => to_f64(temporal, cx).total_cmp(&to_f64(other, cx)),
             }
         }
+        ValueRef::Json(_) => unreachable!("compare makes a scalar of the other value"),
         ValueRef::Null => unreachable!("compare answers NULL before"),
     }
 }
@@ -173,6 +179,7 @@ enum SortClass {
     Time,
     Bytes,
     Text,
+    Json,
 }
 
 fn sort_class(value: ValueRef<'_>) -> SortClass {
@@ -188,6 +195,7 @@ fn sort_class(value: ValueRef<'_>) -> SortClass {
         ValueRef::Time(_) => SortClass::Time,
         ValueRef::Bytes(_) => SortClass::Bytes,
         ValueRef::Text(..) => SortClass::Text,
+        ValueRef::Json(_) => SortClass::Json,
     }
 }
 
@@ -213,6 +221,7 @@ pub fn sort_compare(left: ValueRef<'_>, right: ValueRef<'_>) -> Ordering {
         (DateTime(a), DateTime(b)) => a.cmp(&b),
         (Date(a), DateTime(b)) => a.at_midnight().cmp(&b),
         (DateTime(a), Date(b)) => a.cmp(&b.at_midnight()),
+        (Json(a), Json(b)) => documents::compare(JsonRef::new(a), JsonRef::new(b)),
         _ => sort_class(left).cmp(&sort_class(right)).then_with(|| {
             match (SortNumber::of(left), SortNumber::of(right)) {
                 (Some(a), Some(b)) => a.compare(b),
@@ -309,6 +318,10 @@ pub fn group_key(value: ValueRef<'_>, out: &mut Vec<u8>) {
         ValueRef::Date(v) => tagged(6, &v.at_midnight().pack().to_le_bytes()),
         ValueRef::DateTime(v) => tagged(6, &v.pack().to_le_bytes()),
         ValueRef::Time(v) => tagged(7, &v.micros().to_le_bytes()),
+        ValueRef::Json(v) => {
+            out.push(8);
+            documents::sort_key(JsonRef::new(v), out);
+        }
     }
 }
 

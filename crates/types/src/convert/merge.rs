@@ -1,6 +1,8 @@
 //! Values in the type that several operands have together.
 
-use super::{ConvertContext, to_bytes, to_decimal, to_f64, to_fuzzy_datetime, to_integer, to_text};
+use super::{
+    ConvertContext, json, to_bytes, to_decimal, to_f64, to_fuzzy_datetime, to_integer, to_text,
+};
 use crate::{ColumnType, Time, Value, ValueRef};
 
 /// The value as one of `target`, the type of IF, COALESCE and the like, which every operand fits:
@@ -57,5 +59,6 @@ pub fn to_type(value: ValueRef<'_>, target: &ColumnType, cx: &mut ConvertContext
             ValueRef::Date(_) => Value::Time(Time::ZERO),
             _ => super::to_time(value, cx).map_or(Value::Null, Value::Time),
         },
+        ColumnType::Json => json::to_document(value, cx),
     }
 }

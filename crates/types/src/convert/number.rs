@@ -1,6 +1,6 @@
 //! Reading values as numbers.
 
-use super::{ConvertContext, is_space};
+use super::{ConvertContext, is_space, json};
 use crate::{Decimal, Time, ValueRef};
 
 /// Digits before the point that are more than any double has.
@@ -82,6 +82,7 @@ pub fn to_f64(value: ValueRef<'_>, cx: &mut ConvertContext) -> f64 {
         ValueRef::Date(v) => v.to_number() as f64,
         ValueRef::Time(v) => time_number(v) as f64 / 1e6,
         ValueRef::DateTime(v) => v.to_number() as f64 + f64::from(v.microsecond()) / 1e6,
+        ValueRef::Json(v) => json::to_f64(v, cx),
     }
 }
 
@@ -162,6 +163,7 @@ pub fn to_integer(value: ValueRef<'_>, cx: &mut ConvertContext) -> i128 {
         ValueRef::Date(v) => i128::from(v.to_number()),
         ValueRef::Time(v) => i128::from(v.round(0).to_number()),
         ValueRef::DateTime(v) => i128::from(v.round(0).unwrap_or(v).to_number()),
+        ValueRef::Json(v) => json::to_integer(v, cx),
     }
 }
 
@@ -191,6 +193,7 @@ pub fn to_decimal(value: ValueRef<'_>, cx: &mut ConvertContext) -> Decimal {
             i128::from(v.to_number()) * 1_000_000 + i128::from(v.microsecond()),
             v.microsecond(),
         ),
+        ValueRef::Json(v) => json::to_decimal(v, cx),
     }
 }
 
@@ -223,6 +226,7 @@ pub fn is_true(value: ValueRef<'_>, cx: &mut ConvertContext) -> Option<bool> {
         ValueRef::Time(v) => Some(v.micros() != 0),
         ValueRef::Date(v) => Some(!v.is_zero()),
         ValueRef::DateTime(v) => Some(!v.is_zero()),
+        ValueRef::Json(v) => Some(json::is_true(v)),
         ValueRef::Float(_) | ValueRef::Double(_) | ValueRef::Text(..) | ValueRef::Bytes(_) => {
             Some(to_f64(value, cx) != 0.0)
         }

@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use super::number::f64_to_integer;
 use super::time::read_moment;
-use super::{ConvertContext, SqlWarning, WarningLevel, number_prefix, shown, to_bytes, to_text};
+use super::{
+    ConvertContext, SqlWarning, WarningLevel, json, number_prefix, shown, to_bytes, to_text,
+};
+use crate::json::{JsonError, encode, parse};
 use crate::temporal::{DateModes, SpelledTime};
 use crate::value::{YEAR_RANGE, bit_max, int_range};
 use crate::{
@@ -42,10 +45,22 @@ pub enum ConvertErrorKind {
     IncorrectDate,
     IncorrectTime,
     IncorrectDateTime,
+    /// 3140: a text that is no JSON document; the value is MySQL's words and the position.
+    InvalidJson,
+    /// 3144.
+    JsonOfBytes,
+    /// 3157, 3151, 3150.
+    JsonTooDeep,
+    JsonNameTooLong,
+    JsonTooLarge,
+    /// 3156: a JSON value that is nothing of the column's type; the value is the type.
+    JsonCast,
 }
 wire_enum!(ConvertErrorKind {
     0 => OutOfRange, 1 => TooLong, 2 => Truncated, 3 => IncorrectInteger, 4 => IncorrectDecimal,
     5 => IncorrectString, 6 => IncorrectDate, 7 => IncorrectTime, 8 => IncorrectDateTime,
+    20 => InvalidJson, 21 => JsonOfBytes, 22 => JsonTooDeep, 23 => JsonNameTooLong,
+    24 => JsonTooLarge, 25 => JsonCast,
 });
 
 /// Why a value does not fit its column, or fits only in part. The caller knows the column's name and the row's number.
@@ -77,6 +92,12 @@ impl ConvertError {
             ConvertErrorKind::IncorrectDate
             | ConvertErrorKind::IncorrectTime
             | ConvertErrorKind::IncorrectDateTime => 1292,
+            ConvertErrorKind::InvalidJson => 3140,
+            ConvertErrorKind::JsonOfBytes => 3144,
+            ConvertErrorKind::JsonTooDeep => JsonError::TooDeep.code(),
+            ConvertErrorKind::JsonNameTooLong => JsonError::NameTooLong.code(),
+            ConvertErrorKind::JsonTooLarge => JsonError::TooLarge.code(),
+            ConvertErrorKind::JsonCast => 3156,
         }
     }
     /// MySQL's message; `row` counts from 1.
@@ -97,6 +118,23 @@ impl ConvertError {
             ConvertErrorKind::IncorrectDate => "date",
             ConvertErrorKind::IncorrectTime => "time",
             ConvertErrorKind::IncorrectDateTime => "datetime",
+            ConvertErrorKind::InvalidJson => {
+                let value = &self.value;
+                return format!("Invalid JSON text: {value} in value for column '{column}'.");
+            }
+            ConvertErrorKind::JsonOfBytes => {
+                return "Cannot create a JSON value from a string with CHARACTER SET 'binary'."
+                    .into();
+            }
+            ConvertErrorKind::JsonTooDeep => return JsonError::TooDeep.message().into(),
+            ConvertErrorKind::JsonNameTooLong => return JsonError::NameTooLong.message().into(),
+            ConvertErrorKind::JsonTooLarge => return JsonError::TooLarge.message().into(),
+            ConvertErrorKind::JsonCast => {
+                let kind = &self.value;
+                return format!(
+                    "Invalid JSON value for CAST to {kind} from column {column} at row {row}"
+                );
+            }
         };
         format!("Incorrect {what} value: '{}' for column '{column}' at row {row}", self.value)
     }
@@ -136,6 +174,13 @@ pub fn store(
 ) -> Result<(Value, Option<ConvertError>), ConvertError> {
     let outcome = match column_type {
         _ if value.is_null() => fine(Value::Null),
+        ColumnType::Json => store_document(value),
+        _ if matches!(value, ValueRef::Json(_)) && !is_text(column_type) => {
+            match json_scalar(value, column_type) {
+                Ok(scalar) => return store(scalar, column_type, mode, cx),
+                Err(outcome) => outcome,
+            }
+        }
         ColumnType::Int { width, unsigned } => {
             store_integer(value, int_range(*width, *unsigned), *unsigned)
         }
@@ -172,11 +217,78 @@ pub fn store(
     match (outcome.problem, mode) {
         (None, _) => Ok((outcome.value, None)),
         (Some(problem), StoreMode::Strict) if problem.level != WarningLevel::Note => Err(problem),
+        // Refused in every mode.
+        (Some(problem), _) if problem.level == WarningLevel::Error => Err(problem),
         (Some(problem), _) => {
             let kind = outcome.lenient_kind.unwrap_or(problem.kind);
             Ok((outcome.value, Some(ConvertError { kind, ..problem })))
         }
     }
+}
+
+fn is_text(column_type: &ColumnType) -> bool {
+    column_type.is_string() || column_type.is_binary()
+}
+
+/// A document, or a text that spells one. Other values need a CAST, as in MySQL, and there is no document in their place.
+fn store_document(value: ValueRef<'_>) -> Outcome {
+    let refused = |kind: ConvertErrorKind, shown: String| Outcome {
+        value: Value::Null,
+        problem: Some(ConvertError { kind, value: shown, level: WarningLevel::Error }),
+        lenient_kind: None,
+    };
+    let bound = |error: JsonError| {
+        let kind = match error {
+            JsonError::TooDeep => ConvertErrorKind::JsonTooDeep,
+            JsonError::NameTooLong => ConvertErrorKind::JsonNameTooLong,
+            JsonError::TooLarge => ConvertErrorKind::JsonTooLarge,
+        };
+        refused(kind, String::new())
+    };
+    let invalid = |message: &str, position: usize| {
+        let shown = format!("\"{message}\" at position {position}");
+        refused(ConvertErrorKind::InvalidJson, shown)
+    };
+    match value {
+        ValueRef::Null => fine(Value::Null),
+        ValueRef::Json(document) => fine(Value::Json(document.into())),
+        ValueRef::Text(text, _) => match parse(text) {
+            Ok(document) => match encode(&document) {
+                Ok(document) => fine(Value::Json(document)),
+                Err(error) => bound(error),
+            },
+            Err(error) => match error.syntax() {
+                Ok((message, position)) => invalid(message, position),
+                Err(error) => bound(error),
+            },
+        },
+        ValueRef::Bytes(_) => refused(ConvertErrorKind::JsonOfBytes, String::new()),
+        _ => invalid("not a JSON text, may need CAST", 0),
+    }
+}
+
+/// The scalar of a document that a column of numbers, dates or times takes; what is wrong if it has none.
+fn json_scalar<'v>(value: ValueRef<'v>, column_type: &ColumnType) -> Result<ValueRef<'v>, Outcome> {
+    let ValueRef::Json(document) = value else { return Ok(value) };
+    let scalar = match column_type.is_temporal() {
+        true => json::moment_of(document),
+        false => json::number_of(document),
+    };
+    let kind = match column_type {
+        ColumnType::Int { .. } => "INTEGER",
+        ColumnType::Decimal { .. } => "DECIMAL",
+        ColumnType::Date => "DATE",
+        ColumnType::Time { .. } => "TIME",
+        ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => "DATETIME",
+        _ => "DOUBLE",
+    };
+    match scalar {
+        Some(ValueRef::Text(text, _)) if column_type.is_numeric() && !json::spells_number(text) => {
+        }
+        Some(scalar) => return Ok(scalar),
+        None => {}
+    }
+    Err(wrong(column_type.implicit_default().to_value(), ConvertErrorKind::JsonCast, kind))
 }
 
 fn store_integer(value: ValueRef<'_>, (low, high): (i128, i128), unsigned: bool) -> Outcome {
@@ -217,6 +329,7 @@ fn store_integer(value: ValueRef<'_>, (low, high): (i128, i128), unsigned: bool)
         ValueRef::Date(v) => ranged(i128::from(v.to_number())),
         ValueRef::Time(v) => ranged(i128::from(v.round(0).to_number())),
         ValueRef::DateTime(v) => ranged(i128::from(v.round(0).unwrap_or(v).to_number())),
+        ValueRef::Json(_) => unreachable!("its scalar is stored"),
     }
 }
 
@@ -595,6 +708,7 @@ fn store_time(value: ValueRef<'_>, fsp: u8, cx: &ConvertContext) -> Outcome {
         ValueRef::Time(v) => (Some(v), true, false),
         ValueRef::DateTime(v) => return noted(Value::Time(v.time().adjust(fsp, modes))),
         ValueRef::Date(_) => return noted(Value::Time(Time::ZERO)),
+        ValueRef::Json(_) => unreachable!("its scalar is stored"),
         ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Label(..) => {
             match Time::spell(&to_text(value), modes) {
                 Some(SpelledTime::Time(parsed)) => {

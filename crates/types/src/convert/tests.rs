@@ -426,3 +426,69 @@ fn readings() {
     use crate::wire::Wire;
     assert_eq!(ConvertError::from_bytes(&error.to_bytes()), Ok(error));
 }
+
+/// Texts and other values into a JSON column, and documents into columns of other types.
+#[test]
+fn stores_documents() {
+    let document = |text: &str| Value::Json(document_of_text(text, 1, "f").expect("a document"));
+    let int = integer(IntWidth::W4, false);
+    let varchar3 = ColumnType::Varchar { length: 3, collation: Collation::DEFAULT };
+    let binary8 = ColumnType::Varbinary { length: 8 };
+    let invalid = |message: &str, position: usize| {
+        format!(
+            "ERROR 3140 Invalid JSON text: \"{message}\" at position {position} in value for column 'c'."
+        )
+    };
+    let no_text = invalid("not a JSON text, may need CAST", 0);
+    let cast = |kind: &str| {
+        format!("ERROR 3156 Invalid JSON value for CAST to {kind} from column c at row 1")
+    };
+    let bytes = "ERROR 3144 Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
+    let deep = "ERROR 3157 The JSON document exceeds the maximum depth.";
+    let long_name = format!("{{\"{}\": 1}}", "x".repeat(70_000));
+    let too_long = "ERROR 3151 The JSON object contains a key name that is too long.";
+    let table: Vec<(Value, ColumnType, String, String)> = [
+        (text(" {\"b\" : 1, \"a\":[ ]}"), ColumnType::Json, "{\"a\": [], \"b\": 1}", ""),
+        (document("[1]"), ColumnType::Json, "[1]", ""),
+        (Value::Null, ColumnType::Json, "NULL", ""),
+        (text(""), ColumnType::Json, &*invalid("The document is empty.", 0), ""),
+        (text("{"), ColumnType::Json, &*invalid("Missing a name for object member.", 1), ""),
+        (Value::Int(1), ColumnType::Json, &*no_text, ""),
+        (Value::Double(1.5), ColumnType::Json, &*no_text, ""),
+        (Value::Date(Date::ZERO), ColumnType::Json, &*no_text, ""),
+        (Value::bytes(b"[]"), ColumnType::Json, bytes, ""),
+        (text(&"[".repeat(101)), ColumnType::Json, deep, ""),
+        (text(&long_name), ColumnType::Json, too_long, ""),
+        (document("12"), int.clone(), "12", ""),
+        (document("12.5"), int.clone(), "12", ""),
+        (document("true"), int.clone(), "1", ""),
+        (document("\"7\""), int.clone(), "7", ""),
+        (document("\"7x\""), int.clone(), &*cast("INTEGER"), "0 [3156]"),
+        (document("null"), int.clone(), &*cast("INTEGER"), "0 [3156]"),
+        (document("{}"), ColumnType::Double, &*cast("DOUBLE"), "0 [3156]"),
+        (document("[1]"), decimal(5, 2), &*cast("DECIMAL"), "0.00 [3156]"),
+        (document("3.14159"), decimal(5, 2), "3.14", ""),
+        (document("\"2020-01-02\""), ColumnType::Date, "2020-01-02", ""),
+        (document("20200102"), ColumnType::Date, &*cast("DATE"), "0000-00-00 [3156]"),
+        (document("[1]"), varchar3.clone(), "[1]", ""),
+        (document("[1]"), binary8.clone(), "[1]", ""),
+        (
+            document("[1, 2]"),
+            varchar3,
+            "ERROR 1406 Data too long for column 'c' at row 1",
+            "[1, [1265]",
+        ),
+    ]
+    .into_iter()
+    .map(|(value, column_type, strict, lenient)| {
+        let lenient = if lenient.is_empty() { strict } else { lenient };
+        (value, column_type, strict.to_string(), lenient.to_string())
+    })
+    .collect();
+    for (value, column_type, strict, lenient) in &table {
+        let found = stored(value, column_type, StoreMode::Strict);
+        assert_eq!(found, *strict, "{value:?} in {column_type:?}");
+        let found = stored(value, column_type, StoreMode::Lenient);
+        assert_eq!(found, *lenient, "{value:?} in {column_type:?}");
+    }
+}

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::{ConvertContext, cast_datetime, to_decimal, to_f64, to_integer, to_time};
+use super::{ConvertContext, cast_datetime, json, to_decimal, to_f64, to_integer, to_time};
 use crate::value::bit_bytes;
 use crate::{Charset, Collation, ColumnType, Decimal, Value, ValueRef};
 
@@ -61,7 +61,7 @@ fn format_digits(scientific: &str, out: &mut String) {
     }
 }
 
-/// A number, temporal value or label as text; nothing for NULL, text and bytes.
+/// A number, a temporal value, a label or a document as text; nothing for NULL, text and bytes.
 pub fn number_to_text(value: ValueRef<'_>) -> Option<String> {
     let mut out = String::new();
     match value {
@@ -75,6 +75,7 @@ pub fn number_to_text(value: ValueRef<'_>) -> Option<String> {
         ValueRef::Time(v) => write!(out, "{v}").expect("strings take everything"),
         ValueRef::DateTime(v) => write!(out, "{v}").expect("strings take everything"),
         ValueRef::Label(number, labels) => out.push_str(&labels.text(number)),
+        ValueRef::Json(v) => out = crate::json::print::to_text(crate::json::JsonRef::new(v)),
     }
     Some(out)
 }
@@ -180,6 +181,7 @@ pub fn cast(value: ValueRef<'_>, target: &ColumnType, cx: &mut ConvertContext) -
         ColumnType::Year => cast_year(value, cx),
         // SQL has no CAST to these.
         ColumnType::Labelled(_) | ColumnType::Bit { .. } => super::to_type(value, target, cx),
+        ColumnType::Json => json::cast(value, cx),
     }
 }
 

@@ -11,7 +11,7 @@
 //!
 //! A value that is a date already (of a column) is never asked for its day, and is refused without a warning.
 
-use super::{ConvertContext, to_text};
+use super::{ConvertContext, json, to_text};
 use crate::temporal::{DateModes, ParsedDateTime, SpelledTime};
 use crate::{Date, DateTime, Decimal, Time, ValueRef};
 
@@ -90,6 +90,7 @@ pub(super) fn read_moment(
         }
         ValueRef::Text(text, _) => text_to_moment(text, modes, cx),
         ValueRef::Bytes(bytes) => text_to_moment(std::str::from_utf8(bytes).ok()?, modes, cx),
+        ValueRef::Json(document) => read_moment(json::moment_of(document)?, modes, cx),
     }
 }
 
@@ -133,6 +134,13 @@ impl Reader {
     fn read(self, value: ValueRef<'_>, cx: &mut ConvertContext) -> Option<Moment> {
         if value.is_null() {
             return None;
+        }
+        if let ValueRef::Json(document) = value {
+            let Some(scalar) = json::moment_of(document) else {
+                json::warn_invalid("DATETIME", cx);
+                return None;
+            };
+            return self.read(scalar, cx);
         }
         let is_number =
             !matches!(value, ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Label(..));
@@ -272,6 +280,13 @@ pub fn to_time_or_moment(value: ValueRef<'_>, cx: &mut ConvertContext) -> Option
                 Some((time, whole)) => (Some(time), whole),
                 None => (None, false),
             }
+        }
+        ValueRef::Json(document) => {
+            let Some(scalar) = json::moment_of(document) else {
+                json::warn_invalid("TIME", cx);
+                return None;
+            };
+            return to_time_or_moment(scalar, cx);
         }
         ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Label(..) => {
             let text = to_text(value);

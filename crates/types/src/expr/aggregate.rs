@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use super::{Columns, EvalContext, EvalError, Expr, ResultType, arithmetic, eval};
 use crate::convert::{ConvertContext, group_key, sort_compare, to_decimal, to_f64, to_text};
 use crate::decimal::{DIV_PRECISION_INCREMENT, PRECISION_MAX, SCALE_MAX};
+use crate::json::{Json, JsonRef, Object, encode};
 use crate::wire::{Bytes, Reader, Wire, WireError};
 use crate::{
     Collation, ColumnType, Date, DateTime, Decimal, IntWidth, Time, Value, ValueRef, wire_enum,
@@ -49,11 +50,15 @@ pub enum AggregateFunction {
         length_max: u32,
     },
     AnyValue,
+    /// JSON_ARRAYAGG: the elements of its argument's arrays in one.
+    JsonArray,
+    /// JSON_OBJECTAGG: the members of its argument's objects in one.
+    JsonObject,
 }
 wire_enum!(AggregateFunction {
     0 => Count, 1 => Sum, 2 => Avg { increment }, 3 => Min, 4 => Max, 5 => BitAnd, 6 => BitOr, 7 => BitXor,
     8 => StddevPop, 9 => StddevSamp, 10 => VarPop, 11 => VarSamp, 12 => GroupConcat { separator, length_max },
-    13 => AnyValue,
+    13 => AnyValue, 14 => JsonArray, 15 => JsonObject,
 });
 
 impl AggregateFunction {
@@ -77,6 +82,8 @@ impl AggregateFunction {
                 GroupConcat { separator: ",".into(), length_max: GROUP_CONCAT_LENGTH_DEFAULT }
             }
             "ANY_VALUE" => AnyValue,
+            "JSON_ARRAYAGG" => JsonArray,
+            "JSON_OBJECTAGG" => JsonObject,
             _ => return None,
         })
     }
@@ -144,6 +151,7 @@ impl Aggregate {
             Count => (Some(bigint(false)), false),
             BitAnd | BitOr | BitXor => (Some(bigint(true)), false),
             Min | Max | AnyValue => (argument.column_type, true),
+            JsonArray | JsonObject => (Some(ColumnType::Json), true),
             StddevPop | StddevSamp | VarPop | VarSamp => (Some(ColumnType::Double), true),
             GroupConcat { length_max, .. } => {
                 let collation = argument.column_type.as_ref().and_then(ColumnType::collation);
@@ -213,12 +221,13 @@ enum Accumulator {
     Concat(Box<Concat>),
     Any(Option<Value>),
     Sorted(Box<Sorted>),
+    Documents(Box<Documents>),
 }
 wire_enum!(Accumulator {
     0 => Count(count), 1 => Sum(sum), 2 => Avg(sum, increment), 3 => Min(value), 4 => Max(value),
     5 => BitAnd(bits), 6 => BitOr(bits), 7 => BitXor(bits), 8 => StddevPop(moments),
     9 => StddevSamp(moments), 10 => VarPop(moments), 11 => VarSamp(moments), 12 => Concat(concat),
-    13 => Any(value), 14 => Sorted(sorted),
+    13 => Any(value), 14 => Sorted(sorted), 15 => Documents(documents),
 });
 
 /// Exact numbers and doubles are added apart, and integers among themselves: the exact ones stay exact, and integers stay
@@ -305,6 +314,7 @@ impl Sum {
             | ValueRef::Double(_)
             | ValueRef::Text(..)
             | ValueRef::Bytes(_)
+            | ValueRef::Json(_)
             | ValueRef::Label(..) => {
                 self.add_double(to_f64(value, cx))?;
             }
@@ -561,6 +571,80 @@ impl Sorted {
     }
 }
 
+/// What will be one JSON array, or one JSON object.
+#[derive(Clone, Debug)]
+struct Documents {
+    is_object: bool,
+    /// Whether there was a row: without one the result is NULL.
+    has_rows: bool,
+    elements: Vec<Bytes>,
+    members: BTreeMap<String, Bytes>,
+    size: u64,
+}
+wire_struct!(Documents { is_object, has_rows, elements, members, size });
+
+impl Documents {
+    fn new(is_object: bool) -> Documents {
+        let (elements, members) = (Vec::new(), BTreeMap::new());
+        Documents { is_object, has_rows: false, elements, members, size: 0 }
+    }
+    /// Takes the elements or the members of a document.
+    fn add(&mut self, value: ValueRef<'_>) -> Result<(), EvalError> {
+        let ValueRef::Json(document) = value else { return Err(mismatch()) };
+        let container = JsonRef::new(document).container();
+        let container = container.filter(|own| own.is_object() == self.is_object);
+        let container = container.ok_or_else(mismatch)?;
+        self.has_rows = true;
+        for position in 0..container.len() {
+            let value = Bytes(container.value(position).to_document().into());
+            match self.is_object {
+                true => self.add_member(container.name(position).into(), value)?,
+                false => self.add_element(value)?,
+            }
+        }
+        Ok(())
+    }
+    fn add_element(&mut self, value: Bytes) -> Result<(), EvalError> {
+        keep_bytes(&mut self.size, (ENTRY_SIZE + value.len()) as u64)?;
+        self.elements.push(value);
+        Ok(())
+    }
+    /// The last one of a name stays.
+    fn add_member(&mut self, name: String, value: Bytes) -> Result<(), EvalError> {
+        keep_bytes(&mut self.size, (ENTRY_SIZE + name.len() + value.len()) as u64)?;
+        self.members.insert(name, value);
+        Ok(())
+    }
+    fn merge(&mut self, other: Documents) -> Result<(), EvalError> {
+        if self.is_object != other.is_object {
+            return Err(mismatch());
+        }
+        self.has_rows |= other.has_rows;
+        for value in other.elements {
+            self.add_element(value)?;
+        }
+        for (name, value) in other.members {
+            self.add_member(name, value)?;
+        }
+        Ok(())
+    }
+    fn finish(&self) -> Result<Value, EvalError> {
+        if !self.has_rows {
+            return Ok(Value::Null);
+        }
+        let tree = |document: &Bytes| JsonRef::new(document).to_json();
+        let document = match self.is_object {
+            true => {
+                let members = self.members.iter();
+                let members = members.map(|(name, value)| (name.as_str().into(), tree(value)));
+                Json::Object(Object::of_members(members.collect()))
+            }
+            false => Json::Array(self.elements.iter().map(tree).collect()),
+        };
+        encode(&document).map(Value::Json).map_err(super::functions::document_error)
+    }
+}
+
 /// What an entry of a list takes: headers, and a share of a tree's nodes.
 const ENTRY_SIZE: usize = 96;
 
@@ -615,6 +699,8 @@ impl AggregateState {
                 }
             }
             F::AnyValue => Accumulator::Any(None),
+            F::JsonArray => Accumulator::Documents(Box::new(Documents::new(false))),
+            F::JsonObject => Accumulator::Documents(Box::new(Documents::new(true))),
         };
         // For these a value counts the same once or often.
         let idempotent =
@@ -685,13 +771,13 @@ impl AggregateState {
 
     pub fn finish(&self, cx: &mut ConvertContext) -> Result<Value, EvalError> {
         let value = match &self.distinct {
-            None => self.so_far.finish(cx),
+            None => self.so_far.finish(cx)?,
             Some(distinct) => {
                 let mut so_far = self.so_far.clone();
                 for (value, order) in distinct.values.values() {
                     so_far.add(value.as_ref(), order.clone(), cx)?;
                 }
-                so_far.finish(cx)
+                so_far.finish(cx)?
             }
         };
         match value {
@@ -709,6 +795,7 @@ impl AggregateState {
             }
             Accumulator::Concat(concat) => concat.text.as_ref().map_or(0, String::len) as u64,
             Accumulator::Sorted(sorted) => sorted.size,
+            Accumulator::Documents(documents) => documents.size,
             _ => 0,
         };
         held + self.distinct.as_ref().map_or(0, |distinct| distinct.size)
@@ -757,6 +844,7 @@ impl Accumulator {
             | Accumulator::VarSamp(moments) => moments.add(to_f64(value, cx)),
             Accumulator::Concat(concat) => concat.add_value(value, cx),
             Accumulator::Sorted(sorted) => sorted.add(value.to_value(), order)?,
+            Accumulator::Documents(documents) => documents.add(value)?,
             Accumulator::Any(any) => {
                 any.get_or_insert_with(|| value.to_value());
             }
@@ -785,6 +873,7 @@ impl Accumulator {
                 }
             }
             (Sorted(a), Sorted(b)) => a.merge(*b)?,
+            (Documents(a), Documents(b)) => a.merge(*b)?,
             (Any(a), Any(b)) => {
                 if a.is_none() {
                     *a = b;
@@ -795,9 +884,9 @@ impl Accumulator {
         Ok(())
     }
 
-    fn finish(&self, cx: &mut ConvertContext) -> Value {
+    fn finish(&self, cx: &mut ConvertContext) -> Result<Value, EvalError> {
         let double = |value: Option<f64>| value.map_or(Value::Null, Value::Double);
-        match self {
+        Ok(match self {
             Accumulator::Count(count) => Value::Int(i64::try_from(*count).unwrap_or(i64::MAX)),
             Accumulator::Sum(sum) => sum.finish(None),
             Accumulator::Avg(sum, increment) => sum.finish(Some(*increment)),
@@ -811,8 +900,9 @@ impl Accumulator {
             Accumulator::VarSamp(moments) => double(moments.variance(true)),
             Accumulator::Concat(concat) => concat.value(),
             Accumulator::Sorted(sorted) => sorted.finish(cx).value(),
+            Accumulator::Documents(documents) => documents.finish()?,
             Accumulator::Any(value) => value.clone().unwrap_or(Value::Null),
-        }
+        })
     }
 }
 

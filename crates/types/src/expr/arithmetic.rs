@@ -47,6 +47,7 @@ fn number(value: ValueRef<'_>, cx: &mut ConvertContext) -> Number {
         | ValueRef::Double(_)
         | ValueRef::Text(..)
         | ValueRef::Bytes(_)
+        | ValueRef::Json(_)
         | ValueRef::Label(..) => Number::Double(to_f64(value, cx)),
         ValueRef::Date(v) => Number::Integer { value: i128::from(v.to_number()), unsigned: false },
         ValueRef::Time(_) | ValueRef::DateTime(_) => {

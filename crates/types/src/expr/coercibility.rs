@@ -74,6 +74,10 @@ impl Derivation {
         match column_type {
             None => Derivation::NULL,
             Some(own) if own.is_binary() => Derivation::new(Collation::Binary, coercibility),
+            // Its text is in this collation.
+            Some(ColumnType::Json) => {
+                Derivation::new(Collation::Utf8mb4Bin, Coercibility::Implicit)
+            }
             Some(own) => match own.collation() {
                 Some(collation) => Derivation::new(collation, coercibility),
                 None => Derivation::NUMERIC,
@@ -263,6 +267,9 @@ impl Typing<'_> {
             Expr::Const(Value::Bytes(_)) => {
                 Derivation::new(Collation::Binary, Coercibility::Coercible)
             }
+            Expr::Const(Value::Json(_)) => {
+                Derivation::new(Collation::Utf8mb4Bin, Coercibility::Implicit)
+            }
             Expr::Const(_) => Derivation::NUMERIC,
             Expr::Column(position) => {
                 let position = usize::from(*position);
@@ -301,6 +308,10 @@ impl Typing<'_> {
     }
 
     fn derivation_of_call(&self, function: Function, arguments: &[Expr]) -> Derivation {
+        if function == Function::JsonValue {
+            let own = super::functions::returned_type(arguments);
+            return Derivation::of_type(own.as_ref(), Coercibility::Implicit);
+        }
         match text_source(function, arguments.len()) {
             TextSource::NoText => Derivation::NUMERIC,
             TextSource::Connection => {
@@ -319,6 +330,10 @@ impl Typing<'_> {
                 }
             }
             TextSource::Bytes => Derivation::new(Collation::Binary, Coercibility::Coercible),
+            TextSource::Document => Derivation::new(Collation::Utf8mb4Bin, Coercibility::Implicit),
+            TextSource::DocumentText => {
+                Derivation::new(Collation::Utf8mb4Bin, Coercibility::Coercible)
+            }
             TextSource::FirstIfText => match self.derivation(&arguments[0]).collation {
                 Some(_) => Derivation::ascii(self.connection, Coercibility::Coercible),
                 None => Derivation::NUMERIC,
@@ -374,6 +389,10 @@ pub(super) enum TextSource {
     NoText,
     /// It makes bytes.
     Bytes,
+    /// It makes a JSON document.
+    Document,
+    /// It makes a text of a JSON document: of the collation that JSON text has.
+    DocumentText,
     /// It is made of numbers, dates or digests: the connection's.
     Connection,
     /// A date or a time, or the connection's text if the first argument is one.
@@ -422,5 +441,11 @@ pub(super) fn text_source(function: Function, count: usize) -> TextSource {
         | Extract | InetAton | RegexpLike | RegexpInstr | BitCount | YearWeek | WeekOfYear
         | PeriodAdd | PeriodDiff | Timestamp | ToSeconds | ConvertTz | UtcToLocal | LocalToUtc
         | IsIpv4 | IsIpv6 | IsUuid | Panic | Divide => TextSource::NoText,
+        JsonContains | JsonContainsPath | JsonOverlaps | MemberOf | JsonDepth | JsonLength
+        | JsonValid | JsonStorageSize | JsonStorageFree | JsonValue => TextSource::NoText,
+        JsonArray | JsonObject | JsonScalar | JsonExtract | JsonKeys | JsonSearch
+        | JsonArrayAppend | JsonArrayInsert | JsonInsert | JsonReplace | JsonSet | JsonRemove
+        | JsonMergePatch | JsonMergePreserve => TextSource::Document,
+        JsonQuote | JsonUnquote | JsonType | JsonPretty => TextSource::DocumentText,
     }
 }

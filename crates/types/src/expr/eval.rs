@@ -128,6 +128,10 @@ impl<'a> EvalContext<'a> {
         self.work = self.work.saturating_add(work);
         if self.work_max < self.work { Err(EvalError::TooMuchWork) } else { Ok(()) }
     }
+    /// Units of work until evaluation fails.
+    pub(super) fn work_left(&self) -> usize {
+        self.work_max.saturating_sub(self.work)
+    }
     /// Counts a value that the next operator works on.
     fn spend_on(&mut self, value: ValueRef<'_>) -> Result<(), EvalError> {
         match value.held_bytes() {

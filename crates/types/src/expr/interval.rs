@@ -182,6 +182,7 @@ pub(super) fn add(
         | ValueRef::UInt(_)
         | ValueRef::Decimal(_)
         | ValueRef::Float(_)
+        | ValueRef::Json(_)
         | ValueRef::Double(_) => text(Collation::DEFAULT),
         ValueRef::Label(_, labels) => text(labels.collation()),
         ValueRef::Null => unreachable!("NULL was answered before"),

@@ -121,6 +121,7 @@ fn value_type(value: &Value) -> ResultType {
         Value::Time(v) => ColumnType::Time { fsp: fsp(v.microsecond()) },
         Value::DateTime(v) => ColumnType::DateTime { fsp: fsp(v.microsecond()) },
         Value::Label(_, labels) => ColumnType::Labelled(labels.clone()),
+        Value::Json(_) => ColumnType::Json,
     };
     ResultType::new(column_type, false)
 }
@@ -186,8 +187,9 @@ pub fn merge_types(a: &ResultType, b: &ResultType) -> ResultType {
             let length = a.text_length().max(b.text_length());
             let collation = a.collation().or(b.collation()).unwrap_or(Collation::DEFAULT);
             let binary = a.is_binary() || b.is_binary();
-            let is_long =
-                |own: &ColumnType| matches!(own, ColumnType::Text { .. } | ColumnType::Blob { .. });
+            let is_long = |own: &ColumnType| {
+                matches!(own, ColumnType::Text { .. } | ColumnType::Blob { .. } | ColumnType::Json)
+            };
             match (is_long(type_a) || is_long(type_b), binary) {
                 (true, true) => ColumnType::Blob { bytes_max: length },
                 (true, false) => ColumnType::Text { bytes_max: length, collation },
@@ -571,6 +573,21 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         | Extract | YearWeek | WeekOfYear | PeriodAdd | PeriodDiff | ToSeconds | Panic => {
             integer(true)
         }
+        JsonScalar => ResultType::new(ColumnType::Json, nullable),
+        JsonArray | JsonObject | JsonExtract | JsonKeys | JsonSearch | JsonArrayAppend
+        | JsonArrayInsert | JsonInsert | JsonReplace | JsonSet | JsonRemove | JsonMergePatch
+        | JsonMergePreserve => ResultType::new(ColumnType::Json, true),
+        JsonValue => {
+            let own = super::functions::returned_type(arguments);
+            ResultType { column_type: own, nullable: true }
+        }
+        // The longest name is that of unsigned integers, but MySQL leaves room.
+        JsonType => ResultType::new(text_type(51, false, Collation::Utf8mb4Bin), true),
+        JsonQuote | JsonUnquote | JsonPretty => {
+            ResultType::new(text_type(u64::from(u32::MAX), false, Collation::Utf8mb4Bin), true)
+        }
+        JsonContains | JsonContainsPath | JsonOverlaps | MemberOf | JsonDepth | JsonLength
+        | JsonValid | JsonStorageSize | JsonStorageFree => integer(true),
     }
 }
 

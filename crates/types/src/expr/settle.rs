@@ -232,7 +232,11 @@ fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix>
             agree(&mut arguments.iter_mut().collect::<Vec<_>>(), &name, false, typing)
         }
         _ => match text_source(function, arguments.len()) {
-            TextSource::NoText | TextSource::Bytes | TextSource::Branches(_) => Ok(()),
+            TextSource::NoText
+            | TextSource::Bytes
+            | TextSource::Document
+            | TextSource::DocumentText
+            | TextSource::Branches(_) => Ok(()),
             TextSource::Connection => {
                 if typing.connection != Collation::DEFAULT {
                     wrap(expr, typing.connection);
@@ -515,6 +519,11 @@ pub fn as_text(expr: &mut Expr, own: &ColumnType) {
         *expr = Expr::Const(Value::Double(super::PI_SHOWN));
         return;
     }
+    if *own == ColumnType::Json {
+        let document = take(expr);
+        *expr = Expr::Convert(document, DOCUMENT_TEXT);
+        return;
+    }
     let (function, digits) = match own {
         ColumnType::Year => (Function::DeclaredText, 4),
         ColumnType::Bit { length } => (Function::BitBytes, bit_bytes(*length) as i64),
@@ -525,6 +534,10 @@ pub fn as_text(expr: &mut Expr, own: &ColumnType) {
     *expr = Expr::Function(function, vec![*value, Expr::Const(Value::Int(digits))]);
 }
 
+/// The type of a document's text.
+const DOCUMENT_TEXT: ColumnType =
+    ColumnType::Text { bytes_max: u32::MAX, collation: Collation::Utf8mb4Bin };
+
 fn is_same_kind(own: &ColumnType, target: &ColumnType) -> bool {
     match (own, target) {
         (ColumnType::Labelled(a), ColumnType::Labelled(b)) => a == b,
@@ -534,6 +547,7 @@ fn is_same_kind(own: &ColumnType, target: &ColumnType) -> bool {
         (ColumnType::Float, ColumnType::Float)
         | (ColumnType::Double, ColumnType::Double)
         | (ColumnType::Date, ColumnType::Date)
+        | (ColumnType::Json, ColumnType::Json)
         | (ColumnType::Time { .. }, ColumnType::Time { .. }) => true,
         (
             ColumnType::DateTime { .. } | ColumnType::Timestamp { .. },

@@ -79,6 +79,8 @@ fn part_length(column_type: &ColumnType, bytes: &[u8], descending: bool) -> Opti
             }
             return Some(place + 2);
         }
+        // No index has such a column.
+        ColumnType::Json => return None,
     };
     (fixed < bytes.len()).then_some(1 + fixed)
 }
@@ -152,6 +154,7 @@ fn decode_value(column_type: &ColumnType, bytes: &[u8]) -> Option<(Value, usize)
         | ColumnType::Varchar { .. }
         | ColumnType::Text { .. }
         | ColumnType::Float
+        | ColumnType::Json
         | ColumnType::Double => None,
     }
 }

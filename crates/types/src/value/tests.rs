@@ -29,6 +29,7 @@ fn every_type() -> Vec<ColumnType> {
         labelled(LabelKind::Set),
         ColumnType::Year,
         ColumnType::Bit { length: 10 },
+        ColumnType::Json,
     ];
     for width in [IntWidth::W1, IntWidth::W2, IntWidth::W3, IntWidth::W4, IntWidth::W8] {
         types.extend([int(width, false), int(width, true)]);
@@ -83,6 +84,7 @@ fn names_and_lengths() {
         (labelled(LabelKind::Set), "set('a','bc')", 16),
         (ColumnType::Year, "year", 4),
         (ColumnType::Bit { length: 10 }, "bit(10)", 10),
+        (ColumnType::Json, "json", u32::MAX),
     ];
     for (column_type, name, length) in table {
         assert_eq!(column_type.sql_name(), name);
@@ -102,6 +104,7 @@ fn types_on_the_wire() {
             column_type.is_binary(),
             column_type.is_numeric(),
             column_type.is_temporal(),
+            column_type == ColumnType::Json,
         ];
         assert_eq!(classes.iter().filter(|&&class| class).count(), 1, "{column_type:?}");
     }

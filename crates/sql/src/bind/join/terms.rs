@@ -176,6 +176,7 @@ pub fn have_equal_keys(left: &ColumnType, right: &ColumnType) -> bool {
         || both(&is_moment)
         || both(&is_time)
         || both(&|own| own.is_binary())
+        || both(&|own| *own == T::Json)
 }
 
 /// Inner joins in a row are one group.

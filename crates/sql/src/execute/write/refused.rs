@@ -9,6 +9,7 @@ use types::{Catalogue, IndexId, RowLayout, RowView, Table, TableId};
 
 use super::RowChange;
 use super::row_keys::{duplicate_error, key_too_long, row_too_large, unique_key};
+use super::values::store_error;
 use crate::error::SqlError;
 use crate::execute::{Context, Failure};
 
@@ -31,8 +32,9 @@ impl Context<'_> {
             Refusal::NotNull { column: position } => {
                 column(*position).map(|column| SqlError::column_cannot_be_null(&column.name))
             }
-            Refusal::Store { column: position, error } => column(*position)
-                .map(|column| SqlError::new(error.code(), error.message(&column.name, 1))),
+            Refusal::Store { column: position, error } => {
+                column(*position).map(|column| store_error(error, &table.name, &column.name, 1))
+            }
             Refusal::LimitReached(which) if which == ROW_TOO_LARGE => Some(row_too_large()),
             Refusal::LimitReached(which) if which == KEY_TOO_LONG => Some(key_too_long()),
             _ => None,

@@ -60,7 +60,9 @@ impl Context<'_> {
                     let value = keys::constant(expr, &mut context)?;
                     take_warnings(&mut context, &mut self.warnings);
                     let stored = if !value.is_null() {
-                        store_value(value, column, storing, &self.run, 1, &mut stored_warnings)
+                        let position = usize::from(assignment.column);
+                        let warnings = &mut stored_warnings;
+                        store_value(value, table, position, storing, &self.run, 1, warnings)
                     } else if column.nullable {
                         Ok(value)
                     } else {

@@ -1,6 +1,6 @@
 //! Values of rows that are made: stored into columns with MySQL's checks, NOT NULL, defaults, ON UPDATE CURRENT_TIMESTAMP.
 
-use types::convert::{ConvertErrorKind, SqlWarning, StoreMode, WarningLevel, store};
+use types::convert::{ConvertError, ConvertErrorKind, SqlWarning, StoreMode, WarningLevel, store};
 use types::expr::Columns;
 use types::{Column, ColumnDefault, ColumnType, Table, Value};
 
@@ -32,12 +32,14 @@ impl Storing {
 /// caller's question.
 pub fn store_value(
     value: Value,
-    column: &Column,
+    table: &Table,
+    position: usize,
     storing: Storing,
     run: &Run<'_>,
     row_number: u64,
     warnings: &mut Vec<SqlWarning>,
 ) -> Result<Value, SqlError> {
+    let column = &table.columns[position];
     // The kinds that need no look at the context: most values of most statements.
     let value = match (value, &column.column_type) {
         (Value::Int(number), ColumnType::Int { width, unsigned: false })
@@ -72,7 +74,7 @@ pub fn store_value(
         Ok(stored) => stored,
         // Zero dates are refused by their own modes, not by strictness alone.
         Err(error) => {
-            return Err(SqlError::new(error.code(), error.message(&column.name, row_number)));
+            return Err(store_error(&error, &table.name, &column.name, row_number));
         }
     };
     if let Some(problem) = problem {
@@ -95,6 +97,15 @@ pub fn store_value(
         }
         (stored, _) => stored,
     })
+}
+
+/// The error of a value that does not fit its column. MySQL names the table where the value is no JSON text.
+pub fn store_error(error: &ConvertError, table: &str, column: &str, row_number: u64) -> SqlError {
+    let message = match error.kind {
+        ConvertErrorKind::InvalidJson => error.message(&format!("{table}.{column}"), row_number),
+        _ => error.message(column, row_number),
+    };
+    SqlError::new(error.code(), message)
 }
 
 /// The value of a column without one.
@@ -188,7 +199,7 @@ impl Context<'_> {
         let value = match value {
             None => default_value(column, storing, run, warnings)?,
             Some(Value::Null) => Value::Null,
-            Some(value) => store_value(value, column, storing, run, row_number, warnings)?,
+            Some(value) => store_value(value, table, position, storing, run, row_number, warnings)?,
         };
         let value = if value.is_null() && !column.nullable {
             refuse_null(column, storing, warnings)?
@@ -238,7 +249,7 @@ impl TableWriter<'_> {
             let value = match value {
                 Value::Null if is_generated || definition.nullable => Value::Null,
                 Value::Null => refuse_null(definition, self.storing, warnings)?,
-                value => store_value(value, definition, self.storing, run, number, warnings)?,
+                value => store_value(value, table, column, self.storing, run, number, warnings)?,
             };
             if is_generated {
                 new.wishes.push(self.sequence.wish(column, &value, takes_zero));

@@ -128,6 +128,7 @@ pub enum Expr {
         operand: Box<Expr>,
         collation: String,
     },
+    JsonValue(Box<JsonValueCall>),
     /// A call of any function but the aggregates below. One that needs OVER stands in an [`Expr::Window`] only. `name` is
     /// upper-cased. Synonyms with special syntax are normalised: CURRENT_TIMESTAMP, LOCALTIME, LOCALTIMESTAMP, NOW -> NOW;
     /// CURRENT_DATE -> CURDATE; CURRENT_TIME -> CURTIME; CURRENT_USER -> CURRENT_USER; SUBSTR, MID, SUBSTRING(x FROM y FOR z)
@@ -242,6 +243,26 @@ pub enum TrimSide {
     Both,
     Leading,
     Trailing,
+}
+
+/// JSON_VALUE(document, path RETURNING type response ON EMPTY response ON ERROR).
+#[derive(Clone, PartialEq, Debug)]
+pub struct JsonValueCall {
+    pub document: Expr,
+    pub path: Vec<u8>,
+    /// CHAR(512) if it is not written.
+    pub returning: CastType,
+    pub on_empty: Option<JsonResponse>,
+    pub on_error: Option<JsonResponse>,
+}
+
+/// What JSON_VALUE returns where there is no value, or an error.
+#[derive(Clone, PartialEq, Debug)]
+pub enum JsonResponse {
+    Null,
+    Error,
+    /// A literal, perhaps with a sign.
+    Default(Expr),
 }
 
 /// The target of CAST and CONVERT.

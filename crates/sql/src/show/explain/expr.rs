@@ -10,6 +10,7 @@ use std::fmt::Write;
 
 use types::convert::to_text;
 use types::expr::{Aggregate, AggregateFunction, BinaryOp, Function, IntervalUnit, UnaryOp};
+use types::wire::Wire;
 use types::{ColumnType, Expr, Value};
 
 use crate::plan::{
@@ -85,6 +86,12 @@ impl<'p> ExprPrinter<'p> {
         let distinct = if aggregate.distinct { "distinct " } else { "" };
         let argument = match &aggregate.argument {
             None => "0".to_string(),
+            // The document of a row, of which it has the values.
+            Some(Expr::Function(Function::JsonArray | Function::JsonObject, values))
+                if is_of_documents(&aggregate.function) =>
+            {
+                self.list(values, scope, ",")
+            }
             Some(argument) => self.text(argument, scope),
         };
         let mut rest = String::new();
@@ -251,6 +258,21 @@ impl<'p> ExprPrinter<'p> {
             // The binder adds them; no statement has them.
             (Function::UtcToLocal | Function::LocalToUtc | Function::DeclaredText, [first, ..]) => {
                 return self.put(first, scope, out);
+            }
+            (Function::JsonScalar, [first, ..]) => return self.put(first, scope, out),
+            (Function::JsonValue, [document, path, Expr::Const(Value::Bytes(target)), ..]) => {
+                out.push_str("json_value(");
+                self.put_list(&[document.clone(), path.clone()], scope, out);
+                let target =
+                    ColumnType::from_bytes(target).map_or("?".into(), |own| cast_type(&own));
+                let _ = write!(out, " returning {target}");
+            }
+            (Function::MemberOf, [value, array]) => {
+                out.push('(');
+                self.put(value, scope, out);
+                out.push_str(" member of (");
+                self.put(array, scope, out);
+                out.push(')');
             }
             (Function::RowKey, columns) => return self.put_list(columns, scope, out),
             (Function::Divide, [left, right, ..]) => {
@@ -439,7 +461,13 @@ pub fn aggregate_name(function: &AggregateFunction) -> &'static str {
         AggregateFunction::VarSamp => "var_samp",
         AggregateFunction::GroupConcat { .. } => "group_concat",
         AggregateFunction::AnyValue => "any_value",
+        AggregateFunction::JsonArray => "json_arrayagg",
+        AggregateFunction::JsonObject => "json_objectagg",
     }
+}
+
+fn is_of_documents(function: &AggregateFunction) -> bool {
+    matches!(function, AggregateFunction::JsonArray | AggregateFunction::JsonObject)
 }
 
 /// A type as CAST writes it.
@@ -457,6 +485,7 @@ fn cast_type(target: &ColumnType) -> String {
         ColumnType::Date => "date".into(),
         ColumnType::Time { fsp } => digits("time", fsp),
         ColumnType::DateTime { fsp } | ColumnType::Timestamp { fsp } => digits("datetime", fsp),
+        ColumnType::Json => "json".into(),
         other if other.is_string() => "char".into(),
         _ => "binary".into(),
     }

@@ -436,6 +436,7 @@ fn exact_of(value: &Value) -> Option<(Cell, Option<ExactKind>)> {
         | Value::Double(_)
         | Value::Text(..)
         | Value::Bytes(_)
+        | Value::Json(_)
         | Value::Label(..) => return None,
     };
     Some((Some(number), Some(kind)))

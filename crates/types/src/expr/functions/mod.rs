@@ -6,6 +6,8 @@
 
 mod digest;
 mod format;
+mod json;
+mod json_value;
 mod math;
 mod names;
 mod network;
@@ -15,6 +17,9 @@ mod temporal;
 
 use std::borrow::Cow;
 
+pub(super) use json::document_error;
+pub(super) use json_value::returned_type;
+pub use json_value::{JsonResponse, json_value_default};
 pub(super) use regexp::RegexCache;
 
 use super::{EvalContext, EvalError, Function};
@@ -48,6 +53,16 @@ pub(super) fn call(
             | Function::Round
             | Function::IsIpv4
             | Function::IsIpv6
+            | Function::JsonArray
+            | Function::JsonObject
+            | Function::JsonSearch
+            | Function::JsonArrayAppend
+            | Function::JsonArrayInsert
+            | Function::JsonInsert
+            | Function::JsonReplace
+            | Function::JsonSet
+            | Function::JsonMergePatch
+            | Function::JsonValue
     );
     if !takes_null && values.iter().any(ValueRef::is_null) {
         return Ok(Value::Null);
@@ -73,6 +88,12 @@ fn work_per_byte(function: Function) -> usize {
         // Every match is a step of its own.
         RegexpReplace => 150,
         DateFormat | TimeFormat | StrToDate => 100,
+        // These count what they parse and walk through; a path leads past most of a document.
+        JsonUnquote | JsonExtract | JsonContains | JsonContainsPath | JsonKeys | JsonSearch
+        | JsonArrayAppend | JsonArrayInsert | JsonInsert | JsonReplace | JsonSet | JsonRemove
+        | JsonMergePatch | JsonMergePreserve | JsonDepth | JsonLength | JsonType | JsonValid
+        | JsonPretty | JsonStorageSize | JsonStorageFree | JsonValue => 1,
+        JsonArray | JsonObject | JsonScalar | MemberOf | JsonOverlaps => 20,
         _ => 15,
     }
 }
@@ -108,6 +129,12 @@ impl<'v> Call<'v, '_, '_> {
             | ConvertTz | UtcToLocal | LocalToUtc | DeclaredText => self.temporal(),
             BitBytes => Ok(self.bit_bytes()),
             FullYear => Ok(self.full_year()),
+            JsonArray | JsonObject | JsonScalar | JsonQuote | JsonUnquote | JsonExtract
+            | JsonContains | JsonContainsPath | JsonKeys | JsonSearch | JsonOverlaps | MemberOf
+            | JsonArrayAppend | JsonArrayInsert | JsonInsert | JsonReplace | JsonSet
+            | JsonRemove | JsonMergePatch | JsonMergePreserve | JsonDepth | JsonLength
+            | JsonType | JsonValid | JsonPretty | JsonStorageSize | JsonStorageFree => self.json(),
+            JsonValue => self.json_value(),
             Panic => {
                 assert!(!crate::contain::may_tests_panic(), "SKARV_PANIC was evaluated");
                 Ok(Value::Null)

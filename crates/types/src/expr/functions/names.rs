@@ -152,6 +152,34 @@ const TABLE: &[Entry] = &[
     (Function::Divide, &["divide"], 3, 3),
     (Function::BitBytes, &["bit_bytes"], 2, 2),
     (Function::FullYear, &["full_year"], 1, 1),
+    (Function::JsonArray, &["JSON_ARRAY"], 0, MANY),
+    (Function::JsonObject, &["JSON_OBJECT"], 0, MANY),
+    (Function::JsonScalar, &["json_scalar"], 2, 2),
+    (Function::JsonQuote, &["JSON_QUOTE"], 1, 1),
+    (Function::JsonUnquote, &["JSON_UNQUOTE"], 1, 1),
+    (Function::JsonExtract, &["JSON_EXTRACT"], 2, MANY),
+    (Function::JsonContains, &["JSON_CONTAINS"], 2, 3),
+    (Function::JsonContainsPath, &["JSON_CONTAINS_PATH"], 3, MANY),
+    (Function::JsonKeys, &["JSON_KEYS"], 1, 2),
+    (Function::JsonSearch, &["JSON_SEARCH"], 3, MANY),
+    (Function::JsonOverlaps, &["JSON_OVERLAPS"], 2, 2),
+    (Function::MemberOf, &["member of"], 2, 2),
+    (Function::JsonArrayAppend, &["JSON_ARRAY_APPEND"], 3, MANY),
+    (Function::JsonArrayInsert, &["JSON_ARRAY_INSERT"], 3, MANY),
+    (Function::JsonInsert, &["JSON_INSERT"], 3, MANY),
+    (Function::JsonReplace, &["JSON_REPLACE"], 3, MANY),
+    (Function::JsonSet, &["JSON_SET"], 3, MANY),
+    (Function::JsonRemove, &["JSON_REMOVE"], 2, MANY),
+    (Function::JsonMergePatch, &["JSON_MERGE_PATCH"], 2, MANY),
+    (Function::JsonMergePreserve, &["JSON_MERGE_PRESERVE", "JSON_MERGE"], 2, MANY),
+    (Function::JsonDepth, &["JSON_DEPTH"], 1, 1),
+    (Function::JsonLength, &["JSON_LENGTH"], 1, 2),
+    (Function::JsonType, &["JSON_TYPE"], 1, 1),
+    (Function::JsonValid, &["JSON_VALID"], 1, 1),
+    (Function::JsonPretty, &["JSON_PRETTY"], 1, 1),
+    (Function::JsonStorageSize, &["JSON_STORAGE_SIZE"], 1, 1),
+    (Function::JsonStorageFree, &["JSON_STORAGE_FREE"], 1, 1),
+    (Function::JsonValue, &["json_value"], 7, 7),
 ];
 
 impl Function {
@@ -225,6 +253,50 @@ impl Function {
                 | RegexpSubstr
                 | RegexpInstr
         )
+    }
+    /// Whether it reads a document among its arguments as what it is, and not as the document's text.
+    pub fn takes_documents(self) -> bool {
+        use Function::*;
+        let reads_other_texts = matches!(
+            self,
+            Hex | Unhex
+                | FromBase64
+                | Conv
+                | Bin
+                | Oct
+                | Char
+                | Greatest
+                | Least
+                | Elt
+                | Field
+                | FindInSet
+                | MakeSet
+                | ExportSet
+                | Soundex
+                | Format
+                | InetAton
+                | Inet6Aton
+                | Inet6Ntoa
+                | IsIpv4
+                | IsIpv6
+                | UuidToBin
+                | BinToUuid
+                | IsUuid
+        );
+        !self.reads_text() && !reads_other_texts
+    }
+    /// Whether these arguments are a call: JSON_OBJECT takes pairs, and functions that change a document pairs behind it.
+    pub fn takes(self, count: usize) -> bool {
+        use Function::*;
+        let (least, most) = self.arity();
+        let is_paired = match self {
+            JsonObject => count.is_multiple_of(2),
+            JsonArrayAppend | JsonArrayInsert | JsonInsert | JsonReplace | JsonSet => {
+                !count.is_multiple_of(2)
+            }
+            _ => true,
+        };
+        (least..=most).contains(&count) && is_paired
     }
     /// All of them.
     pub fn all() -> impl Iterator<Item = Function> {

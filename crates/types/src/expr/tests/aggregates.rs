@@ -230,3 +230,33 @@ fn sums_of_mixed_numbers() {
         }
     }
 }
+
+/// Documents of one row each become one, and documents are counted, summed and ordered by their values.
+#[test]
+fn documents() {
+    let cases: [(&str, &[&str], &str); 8] = [
+        (
+            "JSON_ARRAYAGG",
+            &["JSON_ARRAY(1)", "JSON_ARRAY(NULL)", "JSON_ARRAY('a')"],
+            r#"[1, null, "a"]"#,
+        ),
+        ("JSON_ARRAYAGG", &[], "NULL"),
+        (
+            "JSON_OBJECTAGG",
+            &["JSON_OBJECT('b', 1)", "JSON_OBJECT('a', 2)", "JSON_OBJECT('b', JSON_ARRAY())"],
+            r#"{"a": 2, "b": []}"#,
+        ),
+        ("JSON_OBJECTAGG", &[], "NULL"),
+        ("MIN", &["CAST('[1]' AS JSON)", "CAST('10' AS JSON)", "CAST('9' AS JSON)"], "9"),
+        ("MAX", &["CAST('[1]' AS JSON)", "CAST('10' AS JSON)", "CAST('9' AS JSON)"], "[1]"),
+        (
+            "COUNT DISTINCT",
+            &["CAST('1' AS JSON)", "CAST('1.0' AS JSON)", "CAST('\"1\"' AS JSON)"],
+            "2",
+        ),
+        ("SUM", &["CAST('1.5' AS JSON)", "CAST('\"2\"' AS JSON)"], "3.5"),
+    ];
+    for (name, group, expected) in cases {
+        assert_eq!(result(name, group), expected, "{name} of {group:?}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod aggregates;
 mod collations;
+mod json;
 mod parse;
 mod rows;
 mod table;

@@ -422,6 +422,7 @@ impl Parser {
             "DATE" => ColumnType::Date,
             "TIME" => ColumnType::Time { fsp },
             "DATETIME" => ColumnType::DateTime { fsp },
+            "JSON" => ColumnType::Json,
             other => panic!("CAST AS {other}"),
         };
         Expr::Cast(operand, target)
