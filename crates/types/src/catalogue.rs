@@ -458,6 +458,10 @@ impl Table {
         }
     }
 
+    /// Is a row's parent a row of the same table? Then it matters which row changes first.
+    pub fn references_itself(&self) -> bool {
+        self.constraints.referenced_by.iter().any(|reference| reference.child == self.id)
+    }
     /// Does the column belong to a foreign key of the table, or to a key that one references?
     fn is_in_foreign_key(&self, column: u16) -> bool {
         let Constraints { foreign_keys, referenced_by, .. } = &self.constraints;

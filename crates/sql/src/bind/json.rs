@@ -9,7 +9,8 @@ use types::wire::Wire;
 use types::{Collation, ColumnType, Expr, Value};
 
 use super::Binder;
-use super::expr::{comparison_of, literal_value};
+use super::expr::comparison_of;
+use super::literal_value;
 use super::names::Scope;
 use crate::error::SqlError;
 use crate::parser::ast;
@@ -86,6 +87,11 @@ impl Binder<'_> {
         match self.type_of(&bound, &scope.result_types()).column_type {
             Some(ColumnType::Binary { .. }) => json_scalar(bound, opaque_type::STRING),
             Some(ColumnType::Blob { .. }) => json_scalar(bound, opaque_type::BLOB),
+            Some(ColumnType::Bit { .. }) => {
+                let mut bytes = bound;
+                self.as_text(&mut bytes, scope);
+                json_scalar(bytes, opaque_type::BIT)
+            }
             _ => bound,
         }
     }
@@ -157,7 +163,7 @@ impl Binder<'_> {
     }
 
     /// A type behind RETURNING. Characters without a character set are those of a document, which differ by their bytes.
-    fn returned_type(&self, written: &ast::CastType) -> Result<ColumnType, SqlError> {
+    fn returned_type(&mut self, written: &ast::CastType) -> Result<ColumnType, SqlError> {
         let own = self.cast_type(written)?;
         let has_charset = matches!(written, ast::CastType::Char { charset: Some(_), .. });
         Ok(match own {

@@ -14,7 +14,7 @@ impl Context<'_> {
         }
         let target = &plan.target;
         let mut writer = TableWriter::of_delete(&target.table, &target.layout);
-        let mut open = self.open_target(target, false, false).await?;
+        let mut open = self.open_target(target, false, target.table.references_itself()).await?;
         while let Some(rows) = self.next_target_rows(&mut open, ROWS_PER_BATCH).await? {
             for old in rows {
                 writer.push(self, RowChange::delete(old)).await?;

@@ -25,7 +25,8 @@ impl Context<'_> {
             TableWriter::of_update(table, layout, check, assignments, storing, plan.ignore);
         let moves_keys = changes_unique_key(table, assignments);
         let mut matched = 0;
-        let mut open = self.open_target(target, plan.moves_in_index, moves_keys).await?;
+        let in_order = moves_keys || table.references_itself();
+        let mut open = self.open_target(target, plan.moves_in_index, in_order).await?;
         while let Some(rows) = self.next_target_rows(&mut open, ROWS_PER_BATCH).await? {
             for old in rows {
                 matched += 1;

@@ -104,6 +104,7 @@ impl Json {
             ValueRef::Date(value) => Json::Date(value),
             ValueRef::Time(value) => Json::Time(value),
             ValueRef::DateTime(value) => Json::DateTime(value),
+            ValueRef::Label(number, labels) => Json::string(&labels.text(number)),
             ValueRef::Json(bytes) => super::JsonRef::new(bytes).to_json(),
         }
     }

@@ -151,6 +151,8 @@ fn value_as(value: JsonRef<'_>, target: &ColumnType) -> Option<Value> {
                 false => i64::try_from(number).ok().map(Value::Int),
             }
         }
+        // RETURNING has none of these.
+        ColumnType::Labelled(_) | ColumnType::Year | ColumnType::Bit { .. } => None,
         ColumnType::Double => double_of(value).map(Value::Double),
         ColumnType::Float => double_of(value)
             .filter(|number| number.abs() <= f64::from(f32::MAX))
