@@ -74,6 +74,12 @@ pub fn bytes_value(bytes: &[u8], text: bool, charset: Charset, collation: Collat
     if !text || collation.is_binary() {
         return Value::Bytes(bytes.into());
     }
+    if charset == collation.charset() {
+        return match charset.decode_exactly(bytes) {
+            Ok(text) => Value::text(&text, collation),
+            Err(_) => Value::Bytes(bytes.into()),
+        };
+    }
     let characters = charset.decode(bytes);
     match std::str::from_utf8(&characters) {
         // A character that the connection's character set lacks is `?`.
@@ -107,7 +113,15 @@ mod tests {
                 text("é?", Collation::Latin1Bin),
             ),
             (b"\xe9", true, Charset::Utf8mb4, Collation::DEFAULT, Value::bytes(b"\xe9")),
-            (b"\xe9", true, Charset::Ascii, Collation::AsciiBin, text("?", Collation::AsciiBin)),
+            (b"\xe9", true, Charset::Ascii, Collation::DEFAULT, text("?", Collation::DEFAULT)),
+            (b"\xe9", true, Charset::Ascii, Collation::AsciiBin, Value::bytes(b"\xe9")),
+            (
+                "é😀".as_bytes(),
+                true,
+                Charset::Utf8mb3,
+                Collation::Utf8mb3Bin,
+                Value::bytes("é😀".as_bytes()),
+            ),
             (b"\xe9", false, Charset::Latin1, Collation::Latin1Bin, Value::bytes(b"\xe9")),
             (b"a", true, Charset::Binary, Collation::Binary, Value::bytes(b"a")),
         ] {

@@ -149,6 +149,7 @@ mod tests {
         Arc::new(Environment {
             database: Some(database.into()),
             sql_mode: SqlMode::default(),
+            client: types::Charset::Utf8mb4,
             collation: Collation::default(),
             group_concat_length_max: 1_024,
             div_precision_increment: 4,

@@ -266,6 +266,12 @@ impl Collation {
             Collation::AsciiGeneralCi => Order::EightBit(&eight_bit::UPPER_ASCII),
         }
     }
+    /// Whether an index on the first characters of a text may bound a search for it. Ä is AE in `latin1_german2_ci`, so the
+    /// first character of 'ä' and that of its equal 'ae' have different keys. The same is true of ß and æ in the Unicode
+    /// collations, whose indexes are used all the same: such a search misses those letters at the end of the prefix.
+    pub fn has_prefix_keys(self) -> bool {
+        !matches!(self.order(), Order::German2)
+    }
     /// Bytes of a sort key for each byte of a text as UTF-8, at most, where escapes may double each: U+FDFA has 18 weights
     /// for its three bytes, and where accents and case count they are three lists.
     pub(crate) fn key_bytes_per_text_byte(self) -> usize {

@@ -219,6 +219,12 @@ pub fn path_of(
     let mut ranges = Vec::new();
     let mut covered = CoveredTerms::default();
     for part in &index.parts {
+        let column_type = &table.columns[usize::from(part.column)].column_type;
+        if part.prefix.is_some()
+            && column_type.collation().is_some_and(|own| !own.has_prefix_keys())
+        {
+            break;
+        }
         let Some(bounds) = bounds.get(&part.column) else { break };
         let (set, terms) = bounds.of_part(part);
         covered.extend(terms);

@@ -10,7 +10,6 @@ use crate::parser::ast;
 
 /// The value of a literal; strings get the connection's collation, and dates are those that the SQL mode admits.
 pub fn literal_value(literal: &ast::Literal, environment: &Environment) -> Result<Value, SqlError> {
-    let collation = environment.collation;
     let modes = environment.sql_mode.date_modes();
     let admits = |value: DateTime| {
         if value.is_zero() {
@@ -33,7 +32,7 @@ pub fn literal_value(literal: &ast::Literal, environment: &Environment) -> Resul
             Value::Decimal(Decimal::parse(text).ok_or_else(|| too_large_number(text))?)
         }
         ast::Literal::Float(number) => Value::Double(*number),
-        ast::Literal::String(bytes) => text_value(bytes.clone(), collation),
+        ast::Literal::String(bytes) => text_value(bytes.clone(), environment),
         ast::Literal::CharsetString { charset, value } => introduced_value(charset, value)?,
         ast::Literal::Hex(bytes) | ast::Literal::Bits(bytes) => {
             Value::Bytes(bytes.as_slice().into())
@@ -90,14 +89,17 @@ fn introduced_value(charset: &str, bytes: &[u8]) -> Result<Value, SqlError> {
 }
 
 /// Text if it is UTF-8, else bytes: clients put binary values into string literals. A character that the connection's
-/// character set lacks is `?`.
-pub fn text_value(bytes: Vec<u8>, collation: Collation) -> Value {
+/// character set lacks is `?`, unless the client says that it writes in it: then its bytes are none of its characters.
+pub fn text_value(bytes: Vec<u8>, environment: &Environment) -> Value {
+    let collation = environment.collation;
+    let charset = collation.charset();
     if collation.is_binary() {
         return Value::Bytes(bytes.into());
     }
     match String::from_utf8(bytes) {
-        Ok(text) if collation.charset().holds(&text) => Value::Text(text.into(), collation),
-        Ok(text) => Value::text(&collation.charset().replace_missing(&text), collation),
+        Ok(text) if charset.holds(&text) => Value::Text(text.into(), collation),
+        Ok(text) if environment.client == charset => Value::Bytes(text.into_bytes().into()),
+        Ok(text) => Value::text(&charset.replace_missing(&text), collation),
         Err(error) => Value::Bytes(error.into_bytes().into()),
     }
 }

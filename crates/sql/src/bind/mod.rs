@@ -56,7 +56,9 @@ use types::convert::SqlWarning;
 use types::decimal::PRECISION_MAX;
 use types::expr::{Coercibility, Derivation, Function, PI_SHOWN, ResultType};
 use types::temporal::Locale;
-use types::{Catalogue, Collation, ColumnType, Expr, IntWidth, SqlMode, Table, TableId, Value};
+use types::{
+    Catalogue, Charset, Collation, ColumnType, Expr, IntWidth, SqlMode, Table, TableId, Value,
+};
 
 use crate::error::SqlError;
 use crate::parser::ast;
@@ -75,6 +77,8 @@ pub struct Environment {
     /// The current database.
     pub database: Option<String>,
     pub sql_mode: SqlMode,
+    /// What the client writes string literals in.
+    pub client: Charset,
     /// Of string literals.
     pub collation: Collation,
     /// Bytes that GROUP_CONCAT makes at most.

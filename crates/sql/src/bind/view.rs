@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use types::{Catalogue, SqlMode, ViewAlgorithm, ViewCheck, ViewDefinition};
+use types::{Catalogue, Charset, SqlMode, ViewAlgorithm, ViewCheck, ViewDefinition};
 
 use super::from::{RelationSource, derived_scope, relation_of};
 use super::group::plain_column;
@@ -189,8 +189,13 @@ impl Binder<'_> {
         let changes = std::mem::take(&mut self.changes);
         let resolved = self.resolved.take();
         let lowest = self.lowest_outer;
-        let environment = (self.environment.collation != view.collation).then(|| {
-            let own = Environment { collation: view.collation, ..(*self.environment).clone() };
+        // Its text is kept in UTF-8, whatever the client has written it in.
+        let client = Charset::Utf8mb4;
+        let is_own =
+            (self.environment.collation, self.environment.client) == (view.collation, client);
+        let environment = (!is_own).then(|| {
+            let collation = view.collation;
+            let own = Environment { client, collation, ..(*self.environment).clone() };
             std::mem::replace(&mut self.environment, Cow::Owned(own))
         });
         self.hidden.push(0..self.outer.len());

@@ -48,6 +48,7 @@ pub fn environment() -> Environment {
     Environment {
         database: Some("test".into()),
         sql_mode: SqlMode::default(),
+        client: types::Charset::Utf8mb4,
         collation: Collation::default(),
         group_concat_length_max: 1_024,
         div_precision_increment: 4,

@@ -128,6 +128,12 @@ const LITERALS: &[&str] = &[
     "UTC_TIMESTAMP()",
     "_utf8mb4'a'",
     "_binary'\\xff'",
+    "_latin1 X'E980'",
+    "_latin1'é'",
+    "_ascii'a'",
+    "_ascii'é'",
+    "_utf8mb3'é'",
+    "_utf8mb4 X'FF'",
     "N'a'",
     "@a",
     "@b",
@@ -176,6 +182,9 @@ const CASTS: &[&str] = &[
     "CHAR(0)",
     "CHAR(3)",
     "CHAR(5) CHARACTER SET utf8mb4",
+    "CHAR(3) CHARACTER SET latin1",
+    "CHAR CHARACTER SET ascii",
+    "CHAR BINARY CHARACTER SET utf8mb3",
     "BINARY",
     "BINARY(4)",
     "DECIMAL",
@@ -196,8 +205,18 @@ const CASTS: &[&str] = &[
     "JSON",
 ];
 
-const COLLATIONS: &[&str] =
-    &["utf8mb4_bin", "utf8mb4_general_ci", "utf8mb4_0900_ai_ci", "utf8mb4_unicode_ci", "binary"];
+const COLLATIONS: &[&str] = &[
+    "utf8mb4_bin",
+    "utf8mb4_general_ci",
+    "utf8mb4_0900_ai_ci",
+    "utf8mb4_0900_as_ci",
+    "utf8mb4_unicode_ci",
+    "utf8mb3_general_ci",
+    "latin1_swedish_ci",
+    "latin1_german2_ci",
+    "ascii_bin",
+    "binary",
+];
 
 const BINARY: &[&str] = &[
     "+",
@@ -278,6 +297,9 @@ const FORMS: &[&str] = &[
     "CONVERT({}, {cast})",
     "CONVERT({} USING utf8mb4)",
     "CONVERT({} USING binary)",
+    "CONVERT({} USING latin1)",
+    "CONVERT({} USING ascii)",
+    "CONVERT({} USING utf8mb3)",
     "BINARY {}",
     "{} COLLATE {collation}",
     "CASE WHEN {} THEN {} ELSE {} END",

@@ -20,11 +20,22 @@ const STRINGS: &[&str] = &[
     "''", "'a'", "'A'", "'b'", "'B'", "'ab'", "'aB'", "'abc'", "'é'", "'e'", "'10'", "'9'", "'a '",
 ];
 
+/// Of latin1, with letters that are equal to others in some of its collations.
+const LATIN1_STRINGS: &[&str] = &[
+    "''", "'a'", "'A'", "'ab'", "'é'", "'e'", "'ä'", "'ae'", "'Ä '", "'ß'", "'ss'", "'ÿ'", "'€'",
+    "'10'",
+];
+const ASCII_STRINGS: &[&str] = &["''", "'a'", "'A'", "'b'", "'ab'", "'aB'", "'10'", "'a '"];
+
 const fn kind(sql_type: &'static str, literals: &'static [&'static str]) -> Kind {
     Kind { sql_type, needs_prefix: false, is_string: false, literals }
 }
 const fn string(sql_type: &'static str) -> Kind {
     Kind { sql_type, needs_prefix: false, is_string: true, literals: STRINGS }
+}
+
+const fn narrow(sql_type: &'static str, literals: &'static [&'static str]) -> Kind {
+    Kind { sql_type, needs_prefix: false, is_string: true, literals }
 }
 
 pub const KINDS: &[Kind] = &[
@@ -40,6 +51,11 @@ pub const KINDS: &[Kind] = &[
     string("VARCHAR(6) COLLATE utf8mb4_general_ci"),
     string("CHAR(4)"),
     string("CHAR(4) COLLATE utf8mb4_bin"),
+    narrow("VARCHAR(6) CHARACTER SET latin1", LATIN1_STRINGS),
+    narrow("CHAR(4) CHARACTER SET latin1 COLLATE latin1_german2_ci", LATIN1_STRINGS),
+    narrow("VARCHAR(6) CHARACTER SET latin1 COLLATE latin1_bin", LATIN1_STRINGS),
+    narrow("CHAR(4) CHARACTER SET ascii", ASCII_STRINGS),
+    string("VARCHAR(6) CHARACTER SET utf8mb3"),
     string("VARBINARY(6)"),
     string("BINARY(3)"),
     Kind { sql_type: "TEXT", needs_prefix: true, is_string: true, literals: STRINGS },

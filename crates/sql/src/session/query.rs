@@ -270,12 +270,11 @@ impl Session {
     }
 
     fn literal_values(&self, literals: Vec<Literal>) -> Result<Vec<Value>, SqlError> {
-        let collation = self.environment.collation;
         literals
             .into_iter()
             .map(|literal| match literal {
                 // The bytes are taken over, not copied.
-                Literal::String(bytes) => Ok(text_value(bytes, collation)),
+                Literal::String(bytes) => Ok(text_value(bytes, &self.environment)),
                 other => literal_value(&other, &self.environment),
             })
             .collect()

@@ -492,6 +492,7 @@ impl Session {
                 let charset =
                     if is_default { "utf8mb4".into() } else { charset_text(value, &required()?) };
                 self.settings.character_set_client = client_charset(&charset)?;
+                self.set_environment(self.environment.database.clone());
             }
             "character_set_results" => {
                 self.settings.character_set_results = match (&text, is_default) {

@@ -223,7 +223,16 @@ impl Default for Settings {
 impl Settings {
     /// How the client's statements are read.
     pub fn dialect(&self) -> Dialect {
-        Dialect { mode: self.sql_mode, charset: self.literal_charset() }
+        let charset = match self.literal_charset() {
+            // Bytes that are none of its characters stay as they are: a column that is to hold them refuses them.
+            own @ (Charset::Ascii | Charset::Utf8mb3)
+                if own == self.collation_connection.charset() =>
+            {
+                Charset::Utf8mb4
+            }
+            own => own,
+        };
+        Dialect { mode: self.sql_mode, charset }
     }
     /// What the client's literals and parameters are written in: bytes of a binary client are taken as the connection's.
     pub fn literal_charset(&self) -> Charset {
@@ -237,6 +246,7 @@ impl Settings {
         Environment {
             database,
             sql_mode: self.sql_mode,
+            client: self.literal_charset(),
             collation: self.collation_connection,
             group_concat_length_max: self.group_concat_length_max,
             div_precision_increment: self.div_precision_increment,

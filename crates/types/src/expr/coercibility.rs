@@ -275,7 +275,11 @@ impl Typing<'_> {
                 let position = usize::from(*position);
                 let own = self.column_coercibilities.get(position);
                 let coercibility = own.copied().unwrap_or(Coercibility::Implicit);
-                Derivation::of_type(self.columns[position].column_type.as_ref(), coercibility)
+                let column_type = self.columns[position].column_type.as_ref();
+                let own = Derivation::of_type(column_type, coercibility);
+                // Which characters the literals of a derived table have is not known here.
+                let is_literal = Coercibility::SystemConstant <= coercibility;
+                Derivation { is_ascii: own.is_ascii || is_literal, ..own }
             }
             Expr::Param(position) => self.param_derivations[usize::from(*position)],
             Expr::Cast(_, target) => Derivation::of_type(Some(target), Coercibility::Implicit),
@@ -315,15 +319,16 @@ impl Typing<'_> {
         match text_source(function, arguments.len()) {
             TextSource::NoText => Derivation::NUMERIC,
             TextSource::Connection => {
-                // The names of days and months are of the session's language; a pattern may have any characters.
-                let any = [
-                    Function::DayName,
-                    Function::MonthName,
-                    Function::DateFormat,
-                    Function::TimeFormat,
-                    Function::FromUnixtime,
-                ];
-                let is_ascii = !any.contains(&function);
+                // The names of days and months are of the session's language, which is an argument where it is not English.
+                let is_english = |count: usize| arguments.len() == count;
+                let is_ascii = match function {
+                    Function::DayName | Function::MonthName => is_english(1),
+                    Function::DateFormat | Function::FromUnixtime => {
+                        is_english(2) && self.derivation(&arguments[1]).is_ascii
+                    }
+                    Function::TimeFormat => self.derivation(&arguments[1]).is_ascii,
+                    _ => true,
+                };
                 Derivation {
                     is_ascii,
                     ..Derivation::ascii(self.connection, Coercibility::Coercible)

@@ -760,29 +760,18 @@ fn uncounted_operand<'r, 'a: 'r, R: Columns + ?Sized>(
             let value = operand(inner, row, ctx)?;
             Ok(Operand::Owned(convert::to_type(value.get(), target, &mut ctx.convert)))
         }
-        Expr::InCollation(inner, collation) => {
-            let inner = operand(inner, row, ctx)?;
-            Ok(match inner.get() {
-                // A literal that loses characters was refused when the expression was settled; whatever the session
-                // supplies is converted as MySQL does it.
-                ValueRef::Text(text, own)
-                    if own.charset() != collation.charset() && !collation.charset().holds(text) =>
-                {
-                    let replaced = collation.charset().replace_missing(text);
-                    Operand::Owned(Value::text(&replaced, *collation))
-                }
-                ValueRef::Text(..) => operand_with_collation(inner, *collation),
+        // A literal that the collation's character set cannot hold was refused when the expression was settled. What the
+        // session supplies keeps such characters: they equal no others, and are `?` among bytes.
+        Expr::InCollation(inner, collation) => Ok(match operand(inner, row, ctx)? {
+            Operand::Ref(ValueRef::Text(text, _)) => Operand::Ref(ValueRef::Text(text, *collation)),
+            Operand::Owned(Value::Text(text, _)) => Operand::Owned(Value::Text(text, *collation)),
+            other => match other.get() {
                 ValueRef::Label(number, labels) => {
-                    let text = labels.text(number);
-                    let text = match labels.collation().charset() == collation.charset() {
-                        true => text,
-                        false => collation.charset().replace_missing(&text).into_owned().into(),
-                    };
-                    Operand::Owned(Value::text(&text, *collation))
+                    Operand::Owned(Value::text(&labels.text(number), *collation))
                 }
-                _ => inner,
-            })
-        }
+                _ => other,
+            },
+        }),
         Expr::Interval { operand, amount, unit, subtract } => {
             operand_of_interval(operand, amount, *unit, *subtract, row, ctx)
         }

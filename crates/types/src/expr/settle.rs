@@ -190,7 +190,7 @@ fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix>
             let Some(compared) = all.collation.filter(|compared| !compared.is_binary()) else {
                 return Ok(());
             };
-            check_conversions(arguments.iter(), &own, compared, &name, typing)?;
+            check_conversions(arguments.iter(), &own, compared, true, &name, typing)?;
             put_collation(&mut arguments[1], compared, false, typing);
             let first = typing.value_collation(&arguments[0]);
             if let Some(first) = first
@@ -266,7 +266,7 @@ fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix>
                 let all = coercibility::aggregate(&own, compares, typing.connection, &name)?;
                 let collation = all.collation.unwrap_or(typing.connection);
                 let texts = positions.iter().map(|&at| &arguments[at]);
-                check_conversions(texts, &own, collation, &name, typing)?;
+                check_conversions(texts, &own, collation, false, &name, typing)?;
                 let mut has_text = false;
                 for &at in &positions {
                     let argument = &mut arguments[at];
@@ -327,7 +327,8 @@ fn agree(
     let Some(collation) = all.collation.filter(|collation| !collation.is_binary()) else {
         return Ok(());
     };
-    check_conversions(operands.iter().map(|own| &**own), &own, collation, operation, typing)?;
+    let texts = operands.iter().map(|own| &**own);
+    check_conversions(texts, &own, collation, true, operation, typing)?;
     let is_param = |expr: &Expr| matches!(expr, Expr::Param(_));
     let first_is_param = is_param(operands[0]);
     let others_are_params = operands[1..].iter().any(|operand| is_param(operand));
@@ -338,12 +339,13 @@ fn agree(
     Ok(())
 }
 
-/// Refuses an operand that would lose characters in the character set of `collation`: a constant that has other ones, and
-/// what is no constant and may have them. Any text may become Unicode, and ASCII any text.
+/// Refuses an operand that would lose characters in the character set of `collation`: a constant that has other ones, and,
+/// where a text is put together, what is no constant and may have them. Any text may become Unicode, and ASCII any text.
 fn check_conversions<'e>(
     operands: impl Iterator<Item = &'e Expr>,
     own: &[Derivation],
     collation: Collation,
+    is_comparison: bool,
     operation: &str,
     typing: &Typing<'_>,
 ) -> Result<(), CollationMix> {
@@ -360,7 +362,7 @@ fn check_conversions<'e>(
         let is_lost = match constant_value(operand, typing) {
             Constant::Value(Value::Text(text, _)) => !target.holds(&text),
             Constant::Value(_) | Constant::Unknown => false,
-            Constant::Not => !target.is_unicode(),
+            Constant::Not => !is_comparison && !target.is_unicode(),
         };
         if is_lost {
             return Err(coercibility::mix(own, operation));
@@ -453,7 +455,7 @@ fn merge_into(
             let all = coercibility::aggregate(&own, false, typing.connection, operation)?;
             let collation = all.collation.unwrap_or(typing.connection);
             let texts = results.iter().map(|own| &**own);
-            check_conversions(texts, &own, collation, operation, typing)?;
+            check_conversions(texts, &own, collation, false, operation, typing)?;
             target.with_collation(collation)
         }
         Some(ColumnType::Decimal { precision, scale: UNKNOWN_SCALE, unsigned }) => {

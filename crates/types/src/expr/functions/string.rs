@@ -216,7 +216,12 @@ impl Call<'_, '_, '_> {
         let from = offset_of(text, start as usize - 1);
         if part.is_empty() {
             // As in MySQL: the place of an empty text is counted in bytes.
-            return Value::from(from as i64 + 1);
+            let skipped = &text[..from];
+            let bytes = match strings.binary {
+                true => skipped.chars().count(),
+                false => strings.collation.charset().size_of(skipped),
+            };
+            return Value::from(bytes as i64 + 1);
         }
         match strings.collation.find(&text[from..], part) {
             None => Value::Int(0),

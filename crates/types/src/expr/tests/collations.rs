@@ -190,7 +190,9 @@ fn conversions_lose_nothing() {
         ("c0 = CONCAT('É', $0)", text("€"), "1"),
         ("c0 = CONCAT('É', $0)", text("Ω"), "ERROR 1267"),
         // It differs from row to row.
-        ("c0 = CONCAT(c1, 'é')", text(""), "ERROR 1267"),
+        ("c0 = CONCAT(c1, 'é')", text(""), "0"),
+        ("CONCAT(c0, CONCAT(c1, 'é'))", text(""), "ERROR 1267"),
+        ("HEX(CONCAT(c0, CONCAT(c1, 'e')))", text(""), "E9803765"),
         ("c0 = CONCAT(c1, 'e')", text(""), "0"),
         ("c0 = HEX(c1)", text(""), "0"),
         ("HEX(CONCAT(c0, 'é'))", text(""), "E980E9"),
