@@ -262,8 +262,9 @@ impl Binder<'_> {
             ast::TableFactor::Nested(inner) => {
                 return Ok(self.references(inner, from)?.expect("the parser wants one"));
             }
-            ast::TableFactor::Unsupported { feature } => {
-                return Err(SqlError::not_supported(feature));
+            ast::TableFactor::JsonTable(table) => {
+                let (source, scope) = self.json_table(table, &from.relations)?;
+                add(from, source, scope)?
             }
             ast::TableFactor::Table { name, alias, partitions, hints } => {
                 if !partitions.is_empty() {

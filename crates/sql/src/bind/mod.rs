@@ -31,6 +31,7 @@ mod group;
 mod join;
 mod joined_change;
 mod json;
+mod json_table;
 mod merge;
 pub mod names;
 pub mod rewrite;
