@@ -4,6 +4,7 @@
 //! `execute::refusal`) where the engine's refusals become numbers.
 
 use types::charset::names;
+use types::json::PathError;
 
 /// An error as the client gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +95,7 @@ pub mod code {
     pub const ER_WRONG_KEY_COLUMN: u16 = 1167;
     pub const ER_BLOB_KEY_WITHOUT_LENGTH: u16 = 1170;
     pub const ER_JSON_USED_AS_KEY: u16 = 3152;
+    pub const ER_INVALID_JSON_PATH: u16 = 3143;
     pub const ER_PRIMARY_CANT_HAVE_NULL: u16 = 1171;
     pub const ER_TOO_MANY_ROWS: u16 = 1172;
     pub const ER_KEY_DOES_NOT_EXITS: u16 = 1176;
@@ -160,7 +162,9 @@ pub mod code {
     pub const ER_CTE_RECURSIVE_FORBIDS_AGGREGATION: u16 = 3575;
     pub const ER_CTE_RECURSIVE_REQUIRES_SINGLE_REFERENCE: u16 = 3577;
     pub const ER_CTE_MAX_RECURSION_DEPTH: u16 = 3636;
+    pub const ER_TF_MUST_HAVE_ALIAS: u16 = 3667;
     pub const ER_TF_FORBIDDEN_JOIN_TYPE: u16 = 3668;
+    pub const ER_JT_MAX_NESTED_PATH: u16 = 3670;
     pub const ER_WINDOW_NO_SUCH_WINDOW: u16 = 3579;
     pub const ER_WINDOW_CIRCULARITY_IN_WINDOW_GRAPH: u16 = 3580;
     pub const ER_WINDOW_NO_CHILD_PARTITIONING: u16 = 3581;
@@ -411,6 +415,16 @@ impl SqlError {
         SqlError::new(
             code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT,
             format!("Incorrect parameter count in the call to native function '{function}'"),
+        )
+    }
+    /// 3143 for a path that is written in the statement.
+    pub fn json_path(error: PathError) -> SqlError {
+        SqlError::new(
+            code::ER_INVALID_JSON_PATH,
+            format!(
+                "Invalid JSON path expression. The error is around character position {}.",
+                error.0
+            ),
         )
     }
     pub fn wrong_arguments(statement: &str) -> SqlError {

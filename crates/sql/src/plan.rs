@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use client::WaitPolicy;
 use types::convert::SqlWarning;
-use types::expr::Aggregate;
+use types::expr::{Aggregate, JsonTable};
 use types::{Expr, RowLayout, SchemaVersion, Table, TableId, Value};
 
 use crate::parser::ast::SetOperator;
@@ -550,13 +550,19 @@ pub enum Source {
     },
     /// Several relations, or one that is a query.
     Joined(Box<JoinedSource>),
+    /// JSON_TABLE: rows made of a document.
+    Documents {
+        document: Bound,
+        table: Box<JsonTable>,
+        alias: String,
+    },
 }
 
 impl Source {
     /// Do the rows come in the order that an ungrouped query asks for?
     pub fn delivers_order(&self) -> bool {
         match self {
-            Source::Nothing { .. } | Source::Virtual { .. } => false,
+            Source::Nothing { .. } | Source::Virtual { .. } | Source::Documents { .. } => false,
             Source::Table(source) => source.access.delivers_order,
             Source::Joined(source) => source.delivers_order,
         }

@@ -11,6 +11,7 @@ mod compiled;
 mod eval;
 mod functions;
 mod interval;
+mod json_table;
 mod result_type;
 mod settle;
 #[cfg(test)]
@@ -27,6 +28,10 @@ pub use eval::{
     eval_predicate,
 };
 pub use functions::{JsonResponse, json_value_default};
+pub use json_table::{
+    JsonTable, JsonTableColumn, JsonTableResponse, JsonTableRows, json_table_document,
+    json_table_value,
+};
 pub use result_type::{ResultType, merge_types, result_type};
 pub use settle::{as_text, settle, settle_node};
 

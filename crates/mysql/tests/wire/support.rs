@@ -379,6 +379,7 @@ fn type_of(value: ValueRef<'_>) -> ColumnType {
         ValueRef::Date(_) => ColumnType::Date,
         ValueRef::Time(_) => ColumnType::Time { fsp: 6 },
         ValueRef::DateTime(_) => ColumnType::DateTime { fsp: 6 },
+        ValueRef::Json(_) => ColumnType::Json,
     }
 }
 

@@ -358,7 +358,7 @@ impl Binder<'_> {
                 }
                 self.target(name, alias.as_deref(), hints, verb)
             }
-            ast::TableFactor::Derived { .. } | ast::TableFactor::Unsupported { .. } => {
+            ast::TableFactor::Derived { .. } | ast::TableFactor::JsonTable(_) => {
                 unreachable!("the caller looked")
             }
         }

@@ -180,8 +180,12 @@ impl Binder<'_> {
         references: &[ast::TableReference],
         from: &mut From,
     ) -> Result<Option<Part>, SqlError> {
+        let before = from.relations.listed.clone();
         let mut all: Option<Part> = None;
         for reference in references {
+            if let Some(left) = &all {
+                from.relations.listed = [before.as_slice(), &left.listed].concat();
+            }
             let part = self.reference(reference, from)?;
             all = Some(match all {
                 None => part,
@@ -207,8 +211,11 @@ impl Binder<'_> {
         from: &mut From,
     ) -> Result<Part, SqlError> {
         let first = from.relations.tables.len();
+        let before = from.relations.listed.clone();
         let mut left = self.factor(&reference.first, from)?;
         for join in &reference.joins {
+            // LATERAL and JSON_TABLE may name what stands before them.
+            from.relations.listed = [before.as_slice(), &left.listed].concat();
             let right_first = from.relations.tables.len();
             let right = self.factor(&join.factor, from)?;
             let is_right = join.kind == ast::JoinKind::Right;
@@ -255,8 +262,9 @@ impl Binder<'_> {
             ast::TableFactor::Nested(inner) => {
                 return Ok(self.references(inner, from)?.expect("the parser wants one"));
             }
-            ast::TableFactor::Unsupported { feature } => {
-                return Err(SqlError::not_supported(feature));
+            ast::TableFactor::JsonTable(table) => {
+                let (source, scope) = self.json_table(table, &from.relations)?;
+                add(from, source, scope)?
             }
             ast::TableFactor::Table { name, alias, partitions, hints } => {
                 if !partitions.is_empty() {

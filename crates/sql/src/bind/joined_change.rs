@@ -27,7 +27,7 @@ pub fn is_single(tables: &[ast::TableReference]) -> bool {
     let is_table = match &reference.first {
         ast::TableFactor::Table { .. } => true,
         ast::TableFactor::Nested(inner) => is_single(inner),
-        ast::TableFactor::Derived { .. } | ast::TableFactor::Unsupported { .. } => false,
+        ast::TableFactor::Derived { .. } | ast::TableFactor::JsonTable(_) => false,
     };
     is_table && reference.joins.is_empty()
 }

@@ -139,15 +139,7 @@ impl Binder<'_> {
     ) -> Result<Expr, SqlError> {
         let document = self.expr(&call.document, scope)?;
         let path = String::from_utf8_lossy(&call.path).into_owned();
-        if let Err(error) = Path::parse(&path) {
-            return Err(SqlError::new(
-                3143,
-                format!(
-                    "Invalid JSON path expression. The error is around character position {}.",
-                    error.0
-                ),
-            ));
-        }
+        Path::parse(&path).map_err(SqlError::json_path)?;
         let target = self.returned_type(&call.returning)?;
         let mut arguments = vec![
             document,

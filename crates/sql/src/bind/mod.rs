@@ -32,6 +32,7 @@ mod group;
 mod join;
 mod joined_change;
 mod json;
+mod json_table;
 mod literal;
 mod merge;
 pub mod names;

@@ -582,7 +582,7 @@ fn named_tables<'a>(
                 inner.iter().for_each(|reference| named_tables(reference, named));
             }
             // Refused when FROM is bound.
-            ast::TableFactor::Derived { .. } | ast::TableFactor::Unsupported { .. } => {}
+            ast::TableFactor::Derived { .. } | ast::TableFactor::JsonTable(_) => {}
         }
     }
 }

@@ -403,7 +403,7 @@ fn names_in_from(query: &ast::Query, name: &str) -> bool {
                 inner.iter().any(|reference| in_reference(reference, name))
             }
             ast::TableFactor::Derived { query, .. } => names_in_from(query, name),
-            ast::TableFactor::Unsupported { .. } => false,
+            ast::TableFactor::JsonTable(_) => false,
         }
     }
     fn in_reference(reference: &ast::TableReference, name: &str) -> bool {

@@ -298,11 +298,20 @@ impl Binder<'_> {
     }
 
     pub fn inside(&mut self, around: OuterScope, query: &ast::Query) -> Result<Inner, SqlError> {
+        self.inside_with(around, |binder| binder.query(query))
+    }
+
+    /// The same of a plan that a function binds.
+    pub fn inside_with(
+        &mut self,
+        around: OuterScope,
+        bind: impl FnOnce(&mut Self) -> Result<SelectPlan, SqlError>,
+    ) -> Result<Inner, SqlError> {
         let first = self.slots.len();
         self.outer.push(around);
         self.once.push(Vec::new());
         let branches = std::mem::take(&mut self.branches);
-        let bound = self.query(query);
+        let bound = bind(self);
         self.branches = branches;
         let once = self.once.pop().expect("pushed");
         let around = self.outer.pop().expect("pushed");

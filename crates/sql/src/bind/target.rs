@@ -169,7 +169,7 @@ impl Binder<'_> {
         let name = match &reference.first {
             ast::TableFactor::Nested(inner) => return self.is_join_view(inner),
             ast::TableFactor::Table { name, .. } => name,
-            ast::TableFactor::Derived { .. } | ast::TableFactor::Unsupported { .. } => {
+            ast::TableFactor::Derived { .. } | ast::TableFactor::JsonTable(_) => {
                 return false;
             }
         };

@@ -5,7 +5,10 @@ use std::pin::Pin;
 
 use client::{Columns as OpColumns, KeyRange, Lock, RowBatch, Scan, ScanBatch, ScanOutput};
 use types::convert::{EvalSettings, SqlWarning};
-use types::expr::{Columns, EvalContext, NoColumns};
+use types::expr::{
+    Columns, EvalContext, EvalError, JsonTable, JsonTableRows, NoColumns, json_table_document,
+};
+use types::json::JsonRef;
 use types::{ColumnType, RowView, Value, ValueRef};
 
 use super::batch::JoinedRow;
@@ -17,10 +20,10 @@ use super::rows::{Found, Wanted};
 use super::runs::RowOrder;
 use super::sort::{Seen, SeenRow, Sorter};
 use super::window::WindowRows;
-use super::{Context, Failure, Pace, Run, take_warnings, value_size};
+use super::{Context, Failure, Pace, Run, eval_error, take_warnings, value_size};
 use crate::SqlError;
 use crate::error::code;
-use crate::plan::{Grouping, JoinedSource, PlanKind, SelectPlan, Source, TableSource};
+use crate::plan::{Bound, Grouping, JoinedSource, PlanKind, SelectPlan, Source, TableSource};
 use crate::result::{ColumnInfo, ResultSink};
 
 /// What follows the items of a row: DISTINCT, sort, offset, limit, and the way out.
@@ -135,6 +138,11 @@ impl Context<'_> {
                 self.count_pushed(plan, Stage::LocalFilter, rows.len());
                 self.local_rows(plan, rows, &mut output, &mut columns_sent, sink).await?;
             }
+            Source::Documents { document, table, .. } => {
+                let rows = Box::pin(self.document_rows(document, table, plan.items.len())).await?;
+                self.count_pushed(plan, Stage::Source, rows.len());
+                self.local_rows(plan, rows, &mut output, &mut columns_sent, sink).await?;
+            }
             Source::Joined(source) => {
                 let joined = self.joined_rows(plan, source, &mut output, &mut columns_sent, sink);
                 // Apart, so that the future of the common ways stays short: it is moved.
@@ -242,6 +250,31 @@ impl Context<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The rows that JSON_TABLE makes of a document.
+    async fn document_rows(
+        &mut self,
+        document: &Bound,
+        table: &JsonTable,
+        width: usize,
+    ) -> Result<Vec<Vec<Value>>, Failure> {
+        let value = self.scalar_value(document).await?;
+        let failed = |error: EvalError| Failure::from(eval_error(&error));
+        let mut rows = JsonTableRows::new(width);
+        let Some(document) = json_table_document(value).map_err(failed)? else {
+            return Ok(rows.rows);
+        };
+        let mut context = self.run.context();
+        let values = table.values(JsonRef::new(&document), &mut context).map_err(failed)?;
+        self.run.count_work(&mut context);
+        for (position, value) in values.into_iter().enumerate() {
+            let mut context = self.run.context();
+            table.expand(value, position as u64 + 1, &mut rows, &mut context).map_err(failed)?;
+            self.run.count_work(&mut context);
+            self.run.pause_after_work().await;
+        }
+        Ok(rows.rows)
     }
 
     /// A SELECT inside of another statement, which may be inside of one itself.

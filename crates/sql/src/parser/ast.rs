@@ -336,10 +336,34 @@ pub enum TableFactor {
     },
     /// `(t, u)` or `(t JOIN u)`.
     Nested(Vec<TableReference>),
-    /// JSON_TABLE and the like.
-    Unsupported {
-        feature: String,
+    JsonTable(Box<JsonTable>),
+}
+
+/// JSON_TABLE(document, path COLUMNS (...)) alias.
+#[derive(Clone, PartialEq, Debug)]
+pub struct JsonTable {
+    pub document: Expr,
+    pub path: Vec<u8>,
+    pub columns: Vec<JsonTableColumn>,
+    pub alias: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum JsonTableColumn {
+    /// `name FOR ORDINALITY`.
+    Ordinality { name: String },
+    /// `name type PATH path`.
+    Value {
+        name: String,
+        data_type: DataType,
+        path: Vec<u8>,
+        on_empty: Option<JsonResponse>,
+        on_error: Option<JsonResponse>,
     },
+    /// `name type EXISTS PATH path`.
+    Exists { name: String, data_type: DataType, path: Vec<u8> },
+    /// `NESTED PATH path COLUMNS (...)`.
+    Nested { path: Vec<u8>, columns: Vec<JsonTableColumn> },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -536,7 +536,7 @@ impl Printer<'_> {
                     self.push(")");
                 }
             },
-            TableFactor::Unsupported { feature } => self.refused(feature),
+            TableFactor::JsonTable(table) => self.json_table(table),
         }
     }
 

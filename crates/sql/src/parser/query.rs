@@ -530,12 +530,7 @@ impl Parser<'_> {
             }
             "JSON_TABLE" => {
                 self.advance();
-                if !self.at_kind(TokenKind::LeftParen) {
-                    return self.syntax_error();
-                }
-                self.skip_parens()?;
-                self.table_alias()?;
-                Ok(TableFactor::Unsupported { feature: "JSON_TABLE".to_string() })
+                self.json_table()
             }
             _ => self.plain_table(),
         }

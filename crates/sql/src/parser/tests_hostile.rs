@@ -152,6 +152,7 @@ fn nests_are_bounded() {
             ("{OJ ", "t", "}"),
             ("((", "SELECT 1", ") AS t)"),
             ("t LEFT JOIN ", "t", " ON 1"),
+            ("JSON_TABLE((SELECT 1 FROM ", "t", "), '$' COLUMNS (a FOR ORDINALITY)) AS t"),
         ] {
             let sql = |depth: usize| {
                 format!("SELECT 1 FROM {}{middle}{}", open.repeat(depth), close.repeat(depth))
@@ -159,6 +160,13 @@ fn nests_are_bounded() {
             exercise(sql(1).as_bytes()).unwrap_or_else(|error| panic!("{open}: {error}"));
             exercise(sql(100_000).as_bytes()).expect_err("too deep");
         }
+        let columns = |depth: usize| {
+            let open = "NESTED PATH '$' COLUMNS (".repeat(depth);
+            let close = ")".repeat(depth);
+            format!("SELECT 1 FROM JSON_TABLE(1, '$' COLUMNS ({open}a FOR ORDINALITY{close})) AS t")
+        };
+        exercise(columns(100).as_bytes()).expect("not too deep");
+        exercise(columns(100_000).as_bytes()).expect_err("too deep");
         exercise("/*".repeat(100_000).as_bytes()).expect_err("no end");
         exercise("/*!".repeat(100_000).as_bytes()).expect_err("no end");
         exercise("CREATE TABLE t (a INT CHECK (".repeat(10_000).as_bytes()).expect_err("no end");

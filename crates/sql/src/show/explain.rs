@@ -299,6 +299,7 @@ fn line_of_select(select: &SelectPlan) -> Line<'_> {
             extra: vec!["Made on the fly"],
         },
         Source::Joined(_) => unreachable!("it reads several relations"),
+        Source::Documents { .. } => unreachable!("it is inside of a join"),
         Source::Table(source) => {
             if let Some(grouping) = &select.grouping
                 && !grouping.implicit

@@ -115,6 +115,12 @@ impl<'p> Explainer<'p> {
                 row[11] = text("Made on the fly");
                 self.rows.push(row);
             }
+            Source::Documents { alias, .. } => {
+                let mut row = empty_row(&line, Some(alias));
+                row[4] = text("ALL");
+                row[11] = text("Table function: json_table");
+                self.rows.push(row);
+            }
             Source::Table(source) => {
                 let row = self.table_row(&line, &source.table.name, source, Joined::First, false);
                 self.rows.push(row);

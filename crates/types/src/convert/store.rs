@@ -267,7 +267,7 @@ fn store_document(value: ValueRef<'_>) -> Outcome {
     }
 }
 
-/// The scalar of a document that a column of numbers, dates or times takes; what is wrong if it has none.
+/// The scalar of a document that a column of numbers, dates or times takes, or the error of one that has none.
 fn json_scalar<'v>(value: ValueRef<'v>, column_type: &ColumnType) -> Result<ValueRef<'v>, Outcome> {
     let ValueRef::Json(document) = value else { return Ok(value) };
     let scalar = match column_type.is_temporal() {

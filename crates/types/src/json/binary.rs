@@ -18,7 +18,7 @@
 //!
 //! Payloads follow each other in the order of their entries without gaps, which [`check`] demands: so documents from
 //! elsewhere cannot let a value be in several places, and a walk takes no longer than the document is long. Reading bytes
-//! that nobody checked may panic, as reading a row does.
+//! without a check may panic, as reading a row does.
 
 use super::document::{Json, JsonError, Object, compare_names, opaque_type};
 use super::{DEPTH_MAX, NAME_LENGTH_MAX};

@@ -285,7 +285,7 @@ fn numbers_compare_by_their_digits() {
     }
 }
 
-/// A container of 64 KiB and more has the large form, and what is in it is found in the same way.
+/// A container of 64 KiB and more has the large form; its elements are found in the same way.
 #[test]
 fn large_documents() {
     let texts = (0..3000).map(|number| Json::string(&format!("{number:040}")));

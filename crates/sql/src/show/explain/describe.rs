@@ -263,6 +263,13 @@ impl<'p> Describer<'p> {
                 }
                 (node, scope)
             }
+            Source::Documents { alias, .. } => {
+                let columns = select.columns.iter();
+                let columns = columns.map(|column| format!("{alias}.{}", column.name)).collect();
+                let step = Step::Virtual { name: "json_table".to_string() };
+                let node = Node::at(step, Vec::new(), Spot::stage(select, Stage::Source));
+                (node, Scope { columns })
+            }
             Source::Table(source) => {
                 let TableSource { table, alias, access, .. } = &**source;
                 let is_shipped = select.grouping.as_ref().is_some_and(|grouping| grouping.shipped);

@@ -298,3 +298,22 @@ fn unreadable(shown: &str, target: &ColumnType) -> EvalError {
     };
     EvalError::raised(1292, format!("{message} value: '{shown}'"))
 }
+
+/// What JSON_TABLE stores into a column of numbers, with the name that errors give the kind of number; None for a value that
+/// spells no number.
+pub(in crate::expr) fn json_number(
+    value: JsonRef<'_>,
+    column_type: &ColumnType,
+) -> (Option<Value>, &'static str) {
+    match column_type {
+        ColumnType::Decimal { .. } => (decimal_of(value).map(Value::Decimal), "DECIMAL"),
+        ColumnType::Float | ColumnType::Double => (double_of(value).map(Value::Double), "DOUBLE"),
+        _ => {
+            let number = integer_of(value).and_then(|number| match i64::try_from(number) {
+                Ok(number) => Some(Value::Int(number)),
+                Err(_) => u64::try_from(number).ok().map(Value::UInt),
+            });
+            (number, "INTEGER")
+        }
+    }
+}

@@ -18,8 +18,8 @@ mod temporal;
 use std::borrow::Cow;
 
 pub(super) use json::document_error;
-pub(super) use json_value::returned_type;
 pub use json_value::{JsonResponse, json_value_default};
+pub(super) use json_value::{json_number, returned_type};
 pub(super) use regexp::RegexCache;
 
 use super::{EvalContext, EvalError, Function};

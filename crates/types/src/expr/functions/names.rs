@@ -254,7 +254,7 @@ impl Function {
                 | RegexpInstr
         )
     }
-    /// Whether it reads a document among its arguments as what it is, and not as the document's text.
+    /// Whether it reads a document among its arguments as a document, and not as the document's text.
     pub fn takes_documents(self) -> bool {
         use Function::*;
         let reads_other_texts = matches!(
