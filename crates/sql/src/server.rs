@@ -34,6 +34,23 @@ pub struct ServerConfig {
     pub socket: String,
     pub hostname: String,
     pub max_connections: u32,
+    /// For tests: a rule that this server breaks, so that its oracle has something to find.
+    pub broken_rule: Option<BrokenRule>,
+}
+
+/// A rule of foreign keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrokenRule {
+    /// Parents are read without a lock.
+    ParentsUnlocked,
+    /// Children are read without a lock, as the statement's snapshot has them.
+    ChildrenUnlocked,
+    /// Children do not follow.
+    CascadesForgotten,
+    /// An UPDATE does not look for parents.
+    UpdatesUnchecked,
+    /// ADD FOREIGN KEY does not look at the rows that are there.
+    RowsUnchecked,
 }
 
 impl Default for ServerConfig {
@@ -46,6 +63,7 @@ impl Default for ServerConfig {
             socket: String::new(),
             hostname: "localhost".into(),
             max_connections: 10_000,
+            broken_rule: None,
         }
     }
 }

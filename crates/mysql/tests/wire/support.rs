@@ -380,6 +380,7 @@ fn type_of(value: ValueRef<'_>) -> ColumnType {
         ValueRef::Time(_) => ColumnType::Time { fsp: 6 },
         ValueRef::DateTime(_) => ColumnType::DateTime { fsp: 6 },
         ValueRef::Json(_) => ColumnType::Json,
+        ValueRef::Label(_, labels) => ColumnType::Labelled(labels.clone()),
     }
 }
 

@@ -155,8 +155,7 @@ impl Binder<'_> {
             return Err(SqlError::new(code::ER_TOO_MANY_FIELDS, "Too many columns"));
         }
         let own = ResultType::new(column_type.clone(), true);
-        let collation = column_type.collation().unwrap_or(self.environment.collation);
-        collected.columns.push(expression_info(name, &own, collation));
+        collected.columns.push(expression_info(name, &own));
         Ok(position)
     }
 }

@@ -22,6 +22,7 @@ use super::{Failure, Run};
 use crate::SqlError;
 use crate::information_schema::{self, VirtualTable};
 use crate::plan::{LockFunction, Plan, PlanKind};
+use crate::server::BrokenRule;
 use crate::session::Session;
 use crate::session::variables::{Isolation, Settings};
 
@@ -158,6 +159,10 @@ impl<'s> Context<'s> {
 
     // Settings, KILL and long computations.
 
+    /// For tests: does the server break this rule?
+    pub fn breaks(&self, rule: BrokenRule) -> bool {
+        self.session.server.config().broken_rule == Some(rule)
+    }
     pub fn settings(&self) -> &Settings {
         &self.session.settings
     }

@@ -19,6 +19,7 @@ use crate::error::{SqlError, code};
 use crate::execute::Failure;
 use crate::execute::write::{leading_index, referenced_index};
 use crate::parser::{Dialect, ast, parse_one};
+use crate::server::BrokenRule;
 use crate::show::create::{foreign_key_text, quoted};
 use crate::{ColumnInfo, OkInfo, ResultSink};
 
@@ -77,7 +78,8 @@ impl Session {
             Ok(())
         })
         .await?;
-        if !self.settings.foreign_key_checks {
+        let is_unchecked = self.server.config().broken_rule == Some(BrokenRule::RowsUnchecked);
+        if !self.settings.foreign_key_checks || is_unchecked {
             return Ok(());
         }
         let checked = self.check_rows(table, &key).await;

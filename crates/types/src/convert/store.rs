@@ -15,8 +15,7 @@ use crate::temporal::{DateModes, SpelledTime};
 use crate::value::{YEAR_RANGE, bit_max, int_range};
 use crate::{
     Charset, Collation, ColumnType, DateTime, Decimal, LabelKind, Labels, Time, Value, ValueRef,
-    wire_enum,
-    wire_struct,
+    wire_enum, wire_struct,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

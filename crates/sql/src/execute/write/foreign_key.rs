@@ -28,6 +28,7 @@ use super::{RowChange, Storing, TableWriter};
 use crate::error::{SqlError, code};
 use crate::execute::rows::{keys_at_once, owned_row};
 use crate::execute::{Context, Failure};
+use crate::server::BrokenRule;
 use crate::show::create::foreign_key_text;
 
 /// As in InnoDB.
@@ -410,7 +411,8 @@ impl TableWriter<'_> {
         let mut wanted: BTreeSet<(usize, Vec<u8>)> = BTreeSet::new();
         let mut keys = Vec::with_capacity(changes.len());
         for change in changes {
-            let own = self.parent_keys(change)?;
+            let is_unchecked = change.old.is_some() && context.breaks(BrokenRule::UpdatesUnchecked);
+            let own = if is_unchecked { Vec::new() } else { self.parent_keys(change)? };
             let known = own.iter().filter_map(|(place, key)| Some((*place, key.clone()?)));
             wanted.extend(known);
             keys.push(own);
@@ -460,6 +462,10 @@ impl TableWriter<'_> {
         while wanted.peek().is_some() {
             let some: Vec<(usize, Vec<u8>)> =
                 wanted.by_ref().take(keys_at_once(self.table)).collect();
+            let lock = match context.breaks(BrokenRule::ParentsUnlocked) {
+                true => Lock::None,
+                false => Lock::Shared,
+            };
             let mut batch = context.batch();
             for (place, key) in &some {
                 let target = self.parents()[*place].target.as_ref();
@@ -469,7 +475,7 @@ impl TableWriter<'_> {
                     version: physical.version,
                     kind: OpKind::Read {
                         key: Bytes(key.clone()),
-                        lock: Lock::Shared,
+                        lock,
                         filter: None,
                         columns: Columns::Only(Vec::new()),
                     },
@@ -502,7 +508,11 @@ impl TableWriter<'_> {
             }
             let Some(prefix) = child.prefix(&old)? else { continue };
             // A row that references itself keeps itself, as in InnoDB.
-            let scan = child.scan(prefix, Lock::Shared, Some(1));
+            let lock = match context.breaks(BrokenRule::ChildrenUnlocked) {
+                true => Lock::None,
+                false => Lock::Shared,
+            };
+            let scan = child.scan(prefix, lock, Some(1));
             let options = context.scan_options(&scan, false)?;
             let mut cursor = context.client().scan(&child.child, scan, options);
             loop {
@@ -552,6 +562,9 @@ impl TableWriter<'_> {
                     "Foreign key cascade delete/update exceeds max depth of {CASCADE_DEPTH_MAX}."
                 );
                 return Err(SqlError::new(code::ER_FK_DEPTH_EXCEEDED, message).into());
+            }
+            if context.breaks(BrokenRule::CascadesForgotten) {
+                return Ok(());
             }
             for cascade in cascades {
                 self.cascade_to(context, &cascade).await?;
