@@ -204,6 +204,8 @@ fn column_type(written: &str) -> ColumnType {
             | "VIEW_DEFINITION"
             | "INFO"
             | "COLUMN_DEFAULT"
+            | "CHECK_CLAUSE"
+            | "GENERATION_EXPRESSION"
             | "EXTRA"
             | "QUERY"
             | "trx_query"
@@ -302,19 +304,15 @@ pub async fn rows(
         VirtualTable::TableConstraints => visible_tables(&catalogue)
             .flat_map(|table| {
                 let unique = |index: &&types::Index| index.kind != IndexKind::Ordinary;
-                shown_indexes(table).into_iter().filter(unique).map(|index| {
-                    let kind =
-                        if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" };
-                    vec![
-                        text("def"),
-                        text(&table.database),
-                        text(&index.name),
-                        text(&table.database),
-                        text(&table.name),
-                        text(kind),
-                        text("YES"),
-                    ]
-                })
+                let keys = shown_indexes(table).into_iter().filter(unique).map(|index| {
+                    let is_primary = index.kind == IndexKind::Primary;
+                    let kind = if is_primary { "PRIMARY KEY" } else { "UNIQUE" };
+                    constraint_row(table, &index.name, kind, true)
+                });
+                let checks = table.constraints.checks.iter();
+                let checks =
+                    checks.map(|own| constraint_row(table, &own.name, "CHECK", own.enforced));
+                keys.chain(checks)
             })
             .collect(),
         VirtualTable::ProcessList => activity::processes(session, usize::MAX, warnings).await,
@@ -345,8 +343,10 @@ pub async fn rows(
         | VirtualTable::Triggers
         | VirtualTable::Parameters
         | VirtualTable::Events
-        | VirtualTable::Files
-        | VirtualTable::CheckConstraints => Vec::new(),
+        | VirtualTable::Files => Vec::new(),
+        VirtualTable::CheckConstraints => {
+            visible_tables(&catalogue).flat_map(|table| check_rows(table)).collect()
+        }
     };
     assert!(rows.iter().all(|row| row.len() == table.column_names().len()));
     Ok(rows)
@@ -523,7 +523,7 @@ fn column_row(table: &Table, position: usize, ordinal: usize, offset_seconds: i3
         text(show::extra_text(column)),
         text("select,insert,update,references"),
         text(&column.comment),
-        text(""),
+        column.generated.as_ref().map_or(text(""), |own| text(show::escaped(&own.expression.text))),
         Value::Null,
     ]
 }
@@ -556,6 +556,29 @@ fn statistics_rows(table: &Table, known: Option<&TableStatistics>) -> Vec<Vec<Va
         }
     }
     rows
+}
+
+fn constraint_row(table: &Table, name: &str, kind: &str, enforced: bool) -> Vec<Value> {
+    vec![
+        text("def"),
+        text(&table.database),
+        text(name),
+        text(&table.database),
+        text(&table.name),
+        text(kind),
+        text(if enforced { "YES" } else { "NO" }),
+    ]
+}
+
+fn check_rows(table: &Table) -> impl Iterator<Item = Vec<Value>> {
+    table.constraints.checks.iter().map(|check| {
+        vec![
+            text("def"),
+            text(&table.database),
+            text(&check.name),
+            text(show::escaped(&check.expression.text)),
+        ]
+    })
 }
 
 fn key_usage_rows(table: &Table) -> Vec<Vec<Value>> {

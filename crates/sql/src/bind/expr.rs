@@ -5,6 +5,7 @@ use types::expr::{BinaryOp, Function, IntervalUnit, ResultType, UnaryOp};
 use types::temporal::SpelledTime;
 use types::{Collation, ColumnType, DateTime, Decimal, Expr, IntWidth, SqlMode, Time, Value};
 
+use super::column_expression::default_of;
 use super::names::{Named, Relations, Scope};
 use super::subquery::{row_columns, row_width};
 use super::{Binder, Environment, rewrite};
@@ -228,11 +229,7 @@ impl Binder<'_> {
                 let column = scope.column(name)?;
                 self.new_value(column, scope)
             }
-            ast::Expr::Default(Some(name)) => {
-                // DEFAULT(column) of INSERT and UPDATE expressions; rare enough to be refused by name.
-                scope.column(name)?;
-                Err(SqlError::not_supported("DEFAULT(column)"))
-            }
+            ast::Expr::Default(Some(name)) => Err(default_of(scope.column(name)?, scope.relations)),
             ast::Expr::Default(None) => {
                 Err(SqlError::new(code::ER_PARSE_ERROR, "DEFAULT is not allowed here"))
             }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use types::convert::to_text;
-use types::{Collation, Column, ColumnDefault, ColumnType, Index, IndexKind, Table, Value};
+use types::{Check, Collation, Column, ColumnDefault, ColumnType, Index, IndexKind, Table, Value};
 
 use crate::execute::evaluate::shifted;
 use crate::information_schema::shown_indexes;
@@ -90,6 +90,7 @@ pub fn create_table_text(table: &Table, offset_seconds: i32) -> String {
     for index in shown_indexes(table) {
         lines.push(index_text(table, index));
     }
+    lines.extend(table.constraints.checks.iter().map(check_text));
     let mut text = format!("CREATE TABLE {} (\n", quoted(&table.name));
     for (position, line) in lines.iter().enumerate() {
         let comma = if position + 1 < lines.len() { "," } else { "" };
@@ -128,6 +129,10 @@ fn column_text(table: &Table, column: &Column, offset_seconds: i32) -> String {
         let _ = write!(text, " COLLATE {}", collation.name());
     }
     let is_timestamp = matches!(column.column_type, ColumnType::Timestamp { .. });
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        let _ = write!(text, " GENERATED ALWAYS AS ({}) {kind}", generated.expression.text);
+    }
     if !column.nullable {
         text.push_str(" NOT NULL");
     } else if is_timestamp {
@@ -142,7 +147,9 @@ fn column_text(table: &Table, column: &Column, offset_seconds: i32) -> String {
         ColumnDefault::Now => {
             let _ = write!(text, " DEFAULT {}", now_text(&column.column_type));
         }
-        ColumnDefault::Value(Value::Null) | ColumnDefault::None if column.nullable && !is_large => {
+        ColumnDefault::Value(Value::Null) | ColumnDefault::None
+            if column.nullable && !is_large && column.generated.is_none() =>
+        {
             text.push_str(" DEFAULT NULL");
         }
         ColumnDefault::Value(Value::Null) | ColumnDefault::None => {}
@@ -162,6 +169,11 @@ fn column_text(table: &Table, column: &Column, offset_seconds: i32) -> String {
         let _ = write!(text, " COMMENT {}", literal(&column.comment));
     }
     text
+}
+
+fn check_text(check: &Check) -> String {
+    let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
+    format!("CONSTRAINT {} CHECK ({}){enforced}", quoted(&check.name), check.expression.text)
 }
 
 fn index_text(table: &Table, index: &Index) -> String {
