@@ -247,6 +247,7 @@ pub mod code {
     pub const ER_OUT_OF_SORTMEMORY: u16 = 1038;
     pub const ER_GET_TEMPORARY_ERRMSG: u16 = 1297;
     pub const ER_CANT_AGGREGATE_2COLLATIONS: u16 = 1267;
+    pub const ER_CHECK_CONSTRAINT_VIOLATED: u16 = 3819;
 }
 
 impl SqlError {
@@ -326,6 +327,18 @@ impl SqlError {
     }
     pub fn column_cannot_be_null(column: &str) -> SqlError {
         SqlError::new(code::ER_BAD_NULL_ERROR, format!("Column '{column}' cannot be null"))
+    }
+    pub fn definition_changed() -> SqlError {
+        SqlError::new(
+            code::ER_TABLE_DEF_CHANGED,
+            "Table definition has changed, please retry transaction",
+        )
+    }
+    pub fn check_violated(name: &str) -> SqlError {
+        SqlError::new(
+            code::ER_CHECK_CONSTRAINT_VIOLATED,
+            format!("Check constraint '{name}' is violated."),
+        )
     }
     pub fn no_default(column: &str) -> SqlError {
         SqlError::new(

@@ -209,6 +209,8 @@ fn column_type(written: &str) -> ColumnType {
             | "VIEW_DEFINITION"
             | "INFO"
             | "COLUMN_DEFAULT"
+            | "CHECK_CLAUSE"
+            | "GENERATION_EXPRESSION"
             | "EXTRA"
             | "QUERY"
             | "trx_query"
@@ -346,8 +348,10 @@ pub async fn rows(
         | VirtualTable::Triggers
         | VirtualTable::Parameters
         | VirtualTable::Events
-        | VirtualTable::Files
-        | VirtualTable::CheckConstraints => Vec::new(),
+        | VirtualTable::Files => Vec::new(),
+        VirtualTable::CheckConstraints => {
+            visible_tables(&catalogue).flat_map(|table| check_rows(table)).collect()
+        }
     };
     assert!(rows.iter().all(|row| row.len() == table.column_names().len()));
     Ok(rows)
@@ -524,7 +528,7 @@ fn column_row(table: &Table, position: usize, ordinal: usize, offset_seconds: i3
         text(show::extra_text(column)),
         text("select,insert,update,references"),
         text(&column.comment),
-        text(""),
+        column.generated.as_ref().map_or(text(""), |own| text(show::escaped(&own.expression.text))),
         Value::Null,
     ]
 }
@@ -557,4 +561,15 @@ fn statistics_rows(table: &Table, known: Option<&TableStatistics>) -> Vec<Vec<Va
         }
     }
     rows
+}
+
+fn check_rows(table: &Table) -> impl Iterator<Item = Vec<Value>> {
+    table.constraints.checks.iter().map(|check| {
+        vec![
+            text("def"),
+            text(&table.database),
+            text(&check.name),
+            text(show::escaped(&check.expression.text)),
+        ]
+    })
 }

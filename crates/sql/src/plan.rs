@@ -9,6 +9,8 @@
 //! `@a := ...`). So the expressions themselves stay pure and can be shipped to where the rows are; one that needs a slot of
 //! the second kind is *local* and never leaves the session.
 
+mod row_rules;
+
 use std::sync::Arc;
 
 use client::WaitPolicy;
@@ -18,6 +20,7 @@ use types::{Expr, RowLayout, SchemaVersion, Table, TableId, Value};
 
 use crate::parser::ast::SetOperator;
 use crate::{ColumnInfo, PlanColumns};
+pub use row_rules::{ColumnRule, NO_RULES, RowRules};
 
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -824,6 +827,7 @@ pub struct InsertPlan {
     /// For EXPLAIN and errors: REPLACE rather than INSERT.
     pub ignore: bool,
     pub check: Option<RowCheck>,
+    pub rules: RowRules,
 }
 
 /// WITH CHECK OPTION: what a row must hold that is written through a view.
@@ -877,6 +881,7 @@ pub struct UpdatePlan {
     pub shipped: Option<Vec<client::Assignment>>,
     pub ignore: bool,
     pub check: Option<RowCheck>,
+    pub rules: RowRules,
     /// A column that is written is part of the index that finds the rows, or of the primary key: all are read before the first changes.
     pub moves_in_index: bool,
 }
@@ -904,6 +909,7 @@ pub struct ChangedTable {
     pub table: Arc<Table>,
     pub layout: RowLayout,
     pub change: TableChange,
+    pub rules: RowRules,
 }
 
 #[derive(Clone, Debug)]

@@ -450,10 +450,15 @@ impl Table {
                 };
                 let moves_sequence =
                     self.auto_increment.as_ref().is_some_and(|own| columns.contains(&own.column));
+                // Nor do they know expressions of the table.
+                let has_check = self.constraints.checks.iter().any(|check| check.enforced);
+                let is_generated = |column: &Column| column.generated.is_some();
                 moves_sequence
                     || columns.iter().any(|column| self.is_in_foreign_key(*column))
                     || columns.iter().any(is_key)
                     || self.columns.iter().any(|column| column.on_update_now)
+                    || has_check
+                    || self.columns.iter().any(is_generated)
             }
         }
     }

@@ -24,6 +24,26 @@ pub struct Check {
 }
 wire_struct!(Check { name, expression, enforced });
 
+impl Check {
+    /// The name of the CHECK of this number that was given none.
+    pub fn generated_name(table: &str, number: u64) -> String {
+        format!("{table}_chk_{number}")
+    }
+    /// The number in a generated name.
+    pub fn generated_number(&self, table: &str) -> Option<u64> {
+        let digits = self.name.strip_prefix(table)?.strip_prefix("_chk_")?;
+        let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+        if is_number { digits.parse().ok() } else { None }
+    }
+    /// The name that it has when its table is called `to` instead of `from`.
+    pub fn name_in(&self, from: &str, to: &str) -> String {
+        match self.generated_number(from) {
+            Some(number) => Check::generated_name(to, number),
+            None => self.name.clone(),
+        }
+    }
+}
+
 /// A column whose value is computed of other columns of its row. VIRTUAL ones are kept in the row, too: nothing but their
 /// definition tells them from STORED ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +89,14 @@ wire_struct!(ForeignKey {
     on_update,
 });
 
+impl ForeignKey {
+    /// Do its columns get other values where a parent is changed?
+    pub fn changes_children(&self) -> bool {
+        use ReferenceAction::{Cascade, SetNull};
+        self.on_delete == SetNull || matches!(self.on_update, Cascade | SetNull)
+    }
+}
+
 /// A foreign key of another table (or of the same one), as the parent knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
@@ -89,7 +117,37 @@ pub struct Constraints {
 wire_struct!(Constraints { checks, foreign_keys, referenced_by });
 
 impl Constraints {
+    /// The order in which rows are checked, and CHECKs are listed.
+    pub fn sort_checks(&mut self) {
+        self.checks.sort_by_key(|check| check.name.to_lowercase());
+    }
     pub fn is_empty(&self) -> bool {
         self.checks.is_empty() && self.foreign_keys.is_empty() && self.referenced_by.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Generated names follow the name of the table, names of the user's stay.
+    #[test]
+    fn generated_names_follow_the_table() {
+        let check = |name: &str| Check {
+            name: name.into(),
+            expression: ColumnExpression { text: "true".into(), collation: Collation::default() },
+            enforced: true,
+        };
+        for (name, new) in [
+            ("t_chk_1", "u_chk_1"),
+            ("t_chk_12", "u_chk_12"),
+            ("t_chk_", "t_chk_"),
+            ("t_chk_1a", "t_chk_1a"),
+            ("t_chk_+1", "t_chk_+1"),
+            ("tt_chk_1", "tt_chk_1"),
+            ("positive", "positive"),
+        ] {
+            assert_eq!(check(name).name_in("t", "u"), new);
+        }
     }
 }

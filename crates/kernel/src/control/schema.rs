@@ -485,6 +485,10 @@ fn rename_table(
             key.name = format!("{makes}{number}");
         }
     }
+    for check in &mut table.constraints.checks {
+        check.name = check.name_in(&old.name, name);
+    }
+    table.constraints.sort_checks();
     let target = catalogue.databases.get_mut(&database.to_lowercase()).expect("found above");
     table.database = target.name.clone();
     target.tables.insert(table.name.clone(), id);

@@ -51,6 +51,9 @@ impl Binder<'_> {
         if insert.columns.is_empty() {
             columns = target.inserted_columns()?;
         }
+        if matches!(insert.source, ast::InsertSource::Query(_)) {
+            columns.iter().try_for_each(|column| check_not_generated(&table, *column))?;
+        }
         target.check_defaults(&columns)?;
         let mut mode = InsertMode::Insert;
         let source = match &insert.source {
@@ -72,6 +75,7 @@ impl Binder<'_> {
         self.changes = vec![table.clone()];
         let plan = InsertPlan {
             layout: table.row_layout(),
+            rules: self.row_rules(&table, true)?,
             table,
             columns,
             source,
@@ -220,6 +224,7 @@ impl Binder<'_> {
         if matches!(value, ast::Expr::Default(None)) {
             return Ok(InsertValue::Default);
         }
+        check_not_generated(&target.table, column)?;
         let mut bound = self.bound(value, scope)?;
         self.assigned(&mut bound.expr, column, &target.table, scope);
         self.put_target(&mut bound, target)?;
@@ -235,11 +240,17 @@ impl Binder<'_> {
         let mut bound = Vec::with_capacity(assignments.len());
         for assignment in assignments {
             let column = target.column(scope.column(&assignment.column)?)?;
+            let table = Arc::clone(&target.table);
             let value = match &assignment.value {
-                ast::Expr::Default(None) => AssignedValue::Default,
+                ast::Expr::Default(None) if is_generated(&table, column) => continue,
+                ast::Expr::Default(None) => match self.default_expression(&table, column)? {
+                    Some(value) => AssignedValue::Expr(value),
+                    None => AssignedValue::Default,
+                },
                 value => {
+                    check_not_generated(&table, column)?;
                     let mut value = self.bound(value, scope)?;
-                    self.assigned(&mut value.expr, column, &target.table, scope);
+                    self.assigned(&mut value.expr, column, &table, scope);
                     self.put_target(&mut value, target)?;
                     AssignedValue::Expr(value)
                 }
@@ -263,9 +274,11 @@ impl Binder<'_> {
             &update.order_by,
             update.limit.as_ref(),
         )?;
+        let rules = self.row_rules(&target.table, false)?;
         let table = &target.table;
         let is_written = |part: &IndexPart| {
             table.columns[usize::from(part.column)].on_update_now
+                || is_generated(table, part.column)
                 || assignments.iter().any(|own| own.column == part.column)
         };
         // Keys that a list names are read some at a time, too, and what cannot use its index walks the primary one.
@@ -275,7 +288,7 @@ impl Binder<'_> {
         let shipped = if is_shippable { shipped_assignments(table, &assignments) } else { None };
         self.common.truncate(common);
         let ignore = update.ignore;
-        Ok(UpdatePlan { target, assignments, shipped, ignore, check, moves_in_index })
+        Ok(UpdatePlan { target, assignments, shipped, ignore, check, rules, moves_in_index })
     }
 
     pub fn delete(&mut self, delete: &ast::Delete) -> Result<DeletePlan, SqlError> {
@@ -424,6 +437,28 @@ impl Binder<'_> {
         }
         self.table(name)
     }
+}
+
+fn is_generated(table: &Table, column: u16) -> bool {
+    table.columns[usize::from(column)].generated.is_some()
+}
+
+/// 3105 for a generated column: it takes no value but DEFAULT.
+pub fn check_not_generated(table: &Table, column: u16) -> Result<(), SqlError> {
+    match is_generated(table, column) {
+        true => Err(value_for_generated(&table.columns[usize::from(column)].name, &table.name)),
+        false => Ok(()),
+    }
+}
+
+/// 3105.
+pub fn value_for_generated(column: &str, table: &str) -> SqlError {
+    SqlError::new(
+        3105,
+        format!(
+            "The value specified for generated column '{column}' in table '{table}' is not allowed."
+        ),
+    )
 }
 
 /// The table of a statement on one.

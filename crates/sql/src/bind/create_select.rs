@@ -5,10 +5,13 @@
 //! its NULL or NOT NULL, DEFAULT, ON UPDATE and COMMENT, but not AUTO_INCREMENT, whose DEFAULT is then 0. Other items get
 //! the type their result is announced with, and where they cannot be NULL zero or the empty text as DEFAULT.
 
+use std::sync::Arc;
+
 use types::convert::{ConvertContext, StoreMode, store};
 use types::{Collation, Column, ColumnDefault, ColumnType, Expr, IntWidth, Table, Value};
 
 use super::Binder;
+use super::change::value_for_generated;
 use super::rewrite;
 use super::table::NewColumn;
 use crate::error::SqlError;
@@ -43,9 +46,14 @@ impl Binder<'_> {
         let first = columns.len() - select.columns.len();
         let table = self.table_of(create, &columns, database, database_collation)?;
         let given = first..first + select.columns.len();
+        if let Some(column) = table.columns[given.clone()].iter().find(|c| c.generated.is_some()) {
+            return Err(value_for_generated(&column.name, &table.name));
+        }
+        let table = Arc::new(table);
         let insert = InsertPlan {
             layout: table.row_layout(),
-            table: table.into(),
+            rules: self.row_rules(&table, true)?,
+            table,
             columns: given.map(|column| u16::try_from(column).expect("bounded above")).collect(),
             source: InsertSource::Select(Box::new(select)),
             mode: match create.on_duplicate {
@@ -146,11 +154,13 @@ fn taken_over(table: &Table, position: usize) -> Column {
         ColumnDefault::AutoIncrement => {
             zero_of(&own.column_type).map_or(ColumnDefault::None, ColumnDefault::Value)
         }
-        // It may name columns that the new table has not.
-        ColumnDefault::Value(Value::Null) | ColumnDefault::Expression(_) => ColumnDefault::None,
-        ColumnDefault::None | ColumnDefault::Now | ColumnDefault::Value(_) => own.default.clone(),
+        ColumnDefault::Value(Value::Null) => ColumnDefault::None,
+        ColumnDefault::None
+        | ColumnDefault::Now
+        | ColumnDefault::Value(_)
+        | ColumnDefault::Expression(_) => own.default.clone(),
     };
-    Column { default, ..own.clone() }
+    Column { default, generated: None, ..own.clone() }
 }
 
 /// The type a computed value is stored with.

@@ -4,6 +4,7 @@ use types::decimal::{DIV_PRECISION_INCREMENT, SCALE_MAX};
 use types::expr::{BinaryOp, Function, IntervalUnit, ResultType, UnaryOp};
 use types::{Collation, ColumnType, DateTime, Decimal, Expr, IntWidth, SqlMode, Value};
 
+use super::column_expression::default_of;
 use super::literal::too_large_number;
 use super::names::{Named, Relations, Scope};
 use super::subquery::{row_columns, row_width};
@@ -235,11 +236,7 @@ impl Binder<'_> {
                 let column = scope.column(name)?;
                 self.new_value(column, scope)
             }
-            ast::Expr::Default(Some(name)) => {
-                // DEFAULT(column) of INSERT and UPDATE expressions; rare enough to be refused by name.
-                scope.column(name)?;
-                Err(SqlError::not_supported("DEFAULT(column)"))
-            }
+            ast::Expr::Default(Some(name)) => Err(default_of(scope.column(name)?, scope.relations)),
             ast::Expr::Default(None) => {
                 Err(SqlError::new(code::ER_PARSE_ERROR, "DEFAULT is not allowed here"))
             }

@@ -7,6 +7,7 @@ use super::table::{check_name, index_definition};
 use crate::error::{SqlError, code};
 use crate::execute::write::{leading_index, referenced_index};
 use crate::parser::ast;
+use crate::show::quoted;
 
 /// What a new foreign key is checked against.
 pub struct KeyContext<'c> {
@@ -71,6 +72,7 @@ impl KeyContext<'_> {
             on_update: action(references.on_update)?,
         };
         check_set_null(table, &key)?;
+        check_computed(table, &key)?;
         self.check_parent(table, &key)?;
         let index = match leading_index(table, &key.columns) {
             Some(_) => None,
@@ -204,6 +206,25 @@ fn check_set_null(table: &Table, key: &ForeignKey) -> Result<(), SqlError> {
         )),
         None => Ok(()),
     }
+}
+
+/// A row that follows its parent is changed without its expressions.
+fn check_computed(table: &Table, key: &ForeignKey) -> Result<(), SqlError> {
+    let own = || key.columns.iter().map(|column| &table.columns[usize::from(*column)]);
+    if own().any(|column| column.generated.is_some()) {
+        return Err(SqlError::not_supported("FOREIGN KEY of a generated column"));
+    }
+    let computed = table.columns.iter().filter_map(|column| column.generated.as_ref());
+    let checks = table.constraints.checks.iter().filter(|check| check.enforced);
+    let mut texts = computed
+        .map(|generated| &generated.expression.text)
+        .chain(checks.map(|check| &check.expression.text));
+    let names: Vec<String> = own().map(|column| quoted(&column.name)).collect();
+    if key.changes_children() && texts.any(|text| names.iter().any(|name| text.contains(name))) {
+        let what = "CASCADE or SET NULL of a column that a CHECK or a generated column uses";
+        return Err(SqlError::not_supported(what));
+    }
+    Ok(())
 }
 
 /// As InnoDB makes it: under the constraint's name, or that of its first column.

@@ -7,6 +7,7 @@ use client::Lock;
 use types::Table;
 
 use super::Binder;
+use super::change::check_not_generated;
 use super::from::{From, RelationSource};
 use super::group::plain_column;
 use super::merge::Flat;
@@ -16,8 +17,8 @@ use super::target::not_updatable;
 use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{
-    AssignedValue, AssignmentPlan, Bound, ChangedTable, JoinedChangePlan, SelectPlan, Source,
-    TableChange,
+    AssignedValue, AssignmentPlan, Bound, ChangedTable, JoinedChangePlan, RowRules, SelectPlan,
+    Source, TableChange,
 };
 use crate::result::PlanColumns;
 
@@ -94,9 +95,18 @@ impl Binder<'_> {
         for ((assignment, number), (table, column)) in
             update.assignments.iter().zip(numbers).zip(&tables)
         {
+            let own = &table.columns[usize::from(*column)];
             let value = match &assignment.value {
+                ast::Expr::Default(None) if own.generated.is_some() => continue,
+                ast::Expr::Default(None)
+                    if matches!(own.default, types::ColumnDefault::Expression(_)) =>
+                {
+                    let what = "DEFAULT of a column with DEFAULT (expression) in a change of several tables";
+                    return Err(SqlError::not_supported(what));
+                }
                 ast::Expr::Default(None) => AssignedValue::Default,
                 value => {
+                    check_not_generated(table, *column)?;
                     let mut value = self.bound(value, &scope)?;
                     self.assigned(&mut value.expr, *column, table, &scope);
                     AssignedValue::Expr(value)
@@ -175,7 +185,12 @@ impl Binder<'_> {
             let what = "a view WITH CHECK OPTION in a change of several tables";
             return Err(SqlError::not_supported(what));
         }
-        let tables = changed_tables(&flat, changes.assigned, &changes.deleted, &rows.items);
+        let mut tables = changed_tables(&flat, changes.assigned, &changes.deleted, &rows.items);
+        for changed in &mut tables {
+            if matches!(changed.change, TableChange::Update(_)) {
+                changed.rules = self.row_rules(&changed.table, false)?;
+            }
+        }
         let Flat { from, relations, .. } = flat;
         let mut locks = vec![Lock::None; relations.tables.len()];
         // Changed rows are read whole.
@@ -214,6 +229,7 @@ fn changed_tables(
             layout: table.row_layout(),
             table: Arc::clone(table),
             change,
+            rules: RowRules::default(),
         }
     };
     let mut values = values.iter();

@@ -16,12 +16,15 @@
 //! | `change`, `joined_change`, `target` | INSERT, REPLACE, UPDATE, DELETE |
 //! | `access` | which index finds the rows |
 //! | `table`, `column_type` | CREATE TABLE, CREATE INDEX: definitions |
+//! | `column_expression`, `constraint` | CHECK, DEFAULT (expression), generated columns |
 //! | `create_select` | CREATE TABLE ... SELECT: the columns a SELECT makes |
 
 pub mod access;
 mod bounds;
 mod change;
+mod column_expression;
 mod column_type;
+pub mod constraint;
 mod create_select;
 mod estimate;
 mod expr;

@@ -11,6 +11,7 @@ use types::{
 
 use super::Binder;
 use super::column_type::{column_type, display_width};
+use super::constraint::check_generated;
 use super::names::Scope;
 use crate::error::{SqlError, code};
 use crate::execute::evaluate::shifted;
@@ -244,6 +245,7 @@ impl Binder<'_> {
         self.keys(create, columns, &mut table)?;
         auto_increment(create, &mut table)?;
         check_partitioning(create, &table)?;
+        self.define_expressions(create, columns, &mut table)?;
         Ok(table)
     }
 
@@ -252,12 +254,7 @@ impl Binder<'_> {
         definition: &ast::ColumnDefinition,
         table_collation: Collation,
     ) -> Result<Column, SqlError> {
-        if definition.generated.is_some() {
-            return Err(SqlError::not_supported("GENERATED column"));
-        }
-        if !definition.checks.is_empty() {
-            return Err(SqlError::not_supported("CHECK"));
-        }
+        check_generated(definition)?;
         if definition.invisible {
             return Err(SqlError::not_supported("INVISIBLE column"));
         }
@@ -324,7 +321,7 @@ impl Binder<'_> {
             }
             column.nullable = false;
             column.default = ColumnDefault::AutoIncrement;
-        } else if let Some(default) = &definition.default {
+        } else if let Some(ast::DefaultClause::Value(default)) = &definition.default {
             column.default = self.column_default(&column, default)?;
         }
         Ok(column)
@@ -362,7 +359,7 @@ impl Binder<'_> {
             _ => false,
         };
         if !is_literal {
-            return Err(SqlError::not_supported("DEFAULT (expression)"));
+            return Err(invalid());
         }
         let bound = self.bound(default, &Scope::empty("default"))?;
         let zone = self.session.time_zone_offset_seconds();
@@ -568,9 +565,6 @@ fn refuse_unsupported(create: &ast::CreateTable) -> Result<(), SqlError> {
     }
     if !create.foreign_keys.is_empty() && create.as_query.is_some() {
         return Err(SqlError::not_supported("FOREIGN KEY in CREATE TABLE ... SELECT"));
-    }
-    if !create.checks.is_empty() {
-        return Err(SqlError::not_supported("CHECK"));
     }
     Ok(())
 }

@@ -81,6 +81,7 @@ impl Target {
         for (number, column) in (0u16..).zip(&self.table.columns) {
             let is_needed = !column.nullable
                 && !column.hidden
+                && column.generated.is_none()
                 && matches!(column.default, types::ColumnDefault::None);
             if is_needed && !given.contains(&number) && self.number_of(number).is_none() {
                 return Err(SqlError::new(

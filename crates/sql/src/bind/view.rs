@@ -151,7 +151,12 @@ impl Binder<'_> {
         let merges = is_allowed && self.changes.is_empty();
         let query = parsed(view)?;
         self.views.push(view.key());
-        let bound = self.outside(view, |binder| binder.query_or_merged(&query, merges));
+        // Its text is kept in UTF-8, whatever the client has written it in.
+        let (collation, client) = (view.collation, Charset::Utf8mb4);
+        let is_own = (self.environment.collation, self.environment.client) == (collation, client);
+        let environment = (!is_own)
+            .then(|| Environment { collation, client, ..(*self.environment).clone() });
+        let bound = self.outside(environment, |binder| binder.query_or_merged(&query, merges));
         self.views.pop();
         let mut source = bound.map(relation_of).map_err(|error| match error.code {
             code::ER_NO_SUCH_TABLE
@@ -183,21 +188,18 @@ impl Binder<'_> {
         Ok((source, scope))
     }
 
-    /// Binds what names nothing of the statement around it, and has the collation of the view's literals.
-    fn outside<T>(&mut self, view: &ViewDefinition, bind: impl FnOnce(&mut Self) -> T) -> T {
+    /// Binds a query or an expression that names nothing of the statement around it, perhaps in another environment.
+    pub fn outside<T>(
+        &mut self,
+        environment: Option<Environment>,
+        bind: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let common = std::mem::take(&mut self.common);
         let changes = std::mem::take(&mut self.changes);
         let resolved = self.resolved.take();
         let lowest = self.lowest_outer;
-        // Its text is kept in UTF-8, whatever the client has written it in.
-        let client = Charset::Utf8mb4;
-        let is_own =
-            (self.environment.collation, self.environment.client) == (view.collation, client);
-        let environment = (!is_own).then(|| {
-            let collation = view.collation;
-            let own = Environment { client, collation, ..(*self.environment).clone() };
-            std::mem::replace(&mut self.environment, Cow::Owned(own))
-        });
+        let environment = environment
+            .map(|environment| std::mem::replace(&mut self.environment, Cow::Owned(environment)));
         self.hidden.push(0..self.outer.len());
         let result = bind(self);
         self.hidden.pop();

@@ -113,10 +113,16 @@ impl Context<'_> {
             let names = plan.tables.iter().zip(&owners).filter(|(_, owner)| **owner == number);
             let assignments: Vec<&AssignmentPlan> =
                 names.flat_map(|(table, _)| table.change.assignments()).collect();
-            let ChangedTable { table, layout, .. } = &plan.tables[number];
+            let ChangedTable { table, layout, rules, .. } = &plan.tables[number];
             let assigned = assignments.iter().copied();
-            let mut writer =
-                TableWriter::of_update(table, layout, None, assigned, storing, plan.ignore);
+            let mut writer = TableWriter::of_update(
+                table,
+                layout,
+                (None, rules),
+                assigned,
+                storing,
+                plan.ignore,
+            );
             if 1 < plan.tables.len() && !table.constraints.foreign_keys.is_empty() {
                 writer.reread();
             }

@@ -188,10 +188,7 @@ fn schema_error(error: SchemaError, catalogue: &Catalogue) -> SqlError {
         ),
         // Whoever has withdrawn something hears that it was killed.
         SchemaError::Withdrawn => SqlError::interrupted(),
-        SchemaError::TableChanged(_) => SqlError::new(
-            code::ER_TABLE_DEF_CHANGED,
-            "Table definition has changed, please retry transaction",
-        ),
+        SchemaError::TableChanged(_) => SqlError::definition_changed(),
         SchemaError::MemoryFull(table) => {
             SqlError::table_full(&table_name(catalogue, table), "some node has")
         }

@@ -20,9 +20,10 @@ impl Context<'_> {
             return Ok(changed);
         }
         let (target, assignments) = (&plan.target, &plan.assignments);
-        let (table, layout, check) = (&target.table, &target.layout, plan.check.as_ref());
+        let (table, layout) = (&target.table, &target.layout);
+        let rules = (plan.check.as_ref(), &plan.rules);
         let mut writer =
-            TableWriter::of_update(table, layout, check, assignments, storing, plan.ignore);
+            TableWriter::of_update(table, layout, rules, assignments, storing, plan.ignore);
         let moves_keys = changes_unique_key(table, assignments);
         let mut matched = 0;
         let in_order = moves_keys || table.references_itself();
@@ -36,7 +37,10 @@ impl Context<'_> {
                     .assign_columns(table, assignments, own, &mut values, storing, matched)
                     .await;
                 match differs {
-                    Ok(true) => writer.push(self, RowChange::update(old, values)).await?,
+                    Ok(true) => {
+                        let change = RowChange::update(old, values).numbered(matched);
+                        writer.push(self, change).await?;
+                    }
                     Ok(false) => {}
                     Err(failure) => return Err(writer.fail(self, failure).await),
                 }

@@ -10,7 +10,7 @@ fn unique_keys(table: &Table) -> impl Iterator<Item = &types::Index> {
 }
 
 pub fn constraint_rows(table: &Table) -> Vec<Vec<Value>> {
-    let row = |name: &str, kind: &str| {
+    let row = |name: &str, kind: &str, enforced: bool| {
         vec![
             text("def"),
             text(&table.database),
@@ -18,14 +18,18 @@ pub fn constraint_rows(table: &Table) -> Vec<Vec<Value>> {
             text(&table.database),
             text(&table.name),
             text(kind),
-            text("YES"),
+            text(if enforced { "YES" } else { "NO" }),
         ]
     };
     let unique = unique_keys(table).map(|index| {
-        row(&index.name, if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" })
+        let is_primary = index.kind == IndexKind::Primary;
+        row(&index.name, if is_primary { "PRIMARY KEY" } else { "UNIQUE" }, true)
     });
-    let foreign = table.constraints.foreign_keys.iter().map(|key| row(&key.name, "FOREIGN KEY"));
-    unique.chain(foreign).collect()
+    let foreign = table.constraints.foreign_keys.iter();
+    let foreign = foreign.map(|key| row(&key.name, "FOREIGN KEY", true));
+    let checks = table.constraints.checks.iter();
+    let checks = checks.map(|check| row(&check.name, "CHECK", check.enforced));
+    unique.chain(foreign).chain(checks).collect()
 }
 
 pub fn key_usage_rows(table: &Table) -> Vec<Vec<Value>> {

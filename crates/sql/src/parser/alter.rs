@@ -192,7 +192,11 @@ impl Parser<'_> {
                 self.expect("KEY")?;
                 AlterOperation::DropForeignKey(self.name()?)
             }
-            "CHECK" | "CONSTRAINT" => {
+            "CHECK" => {
+                self.advance();
+                AlterOperation::DropCheck(self.name()?)
+            }
+            "CONSTRAINT" => {
                 self.advance();
                 AlterOperation::DropConstraint(self.name()?)
             }
@@ -210,15 +214,15 @@ impl Parser<'_> {
     /// ALTER COLUMN, ALTER INDEX, ALTER CHECK.
     fn alter_column(&mut self) -> Parse<AlterOperation> {
         self.expect("ALTER")?;
-        if matches!(self.word(), "INDEX" | "CHECK" | "CONSTRAINT") {
-            let feature = format!("ALTER {}", self.word());
-            self.advance();
+        if self.at("CHECK") || self.at("CONSTRAINT") {
+            return self.alter_check();
+        }
+        if self.accept("INDEX") {
             self.name()?;
-            if !self.accept_any(&["VISIBLE", "INVISIBLE", "ENFORCED"]) {
-                self.expect("NOT")?;
-                self.expect("ENFORCED")?;
+            if !self.accept_any(&["VISIBLE", "INVISIBLE"]) {
+                return self.syntax_error();
             }
-            let feature = format!("ALTER TABLE ... {feature}");
+            let feature = "ALTER TABLE ... ALTER INDEX".to_string();
             return Ok(AlterOperation::Unsupported { feature });
         }
         self.accept("COLUMN");
@@ -235,6 +239,16 @@ impl Parser<'_> {
         self.expect("DEFAULT")?;
         let default = Some(self.default_value()?);
         Ok(AlterOperation::SetDefault { column, default })
+    }
+
+    /// At CHECK or CONSTRAINT: `name [NOT] ENFORCED`.
+    fn alter_check(&mut self) -> Parse<AlterOperation> {
+        let is_any = self.at("CONSTRAINT");
+        self.advance();
+        let name = self.name()?;
+        let enforced = !self.accept("NOT");
+        self.expect("ENFORCED")?;
+        Ok(AlterOperation::EnforceCheck { name, enforced, is_any })
     }
 
     fn alter_rename(&mut self) -> Parse<AlterOperation> {

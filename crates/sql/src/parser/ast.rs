@@ -17,6 +17,7 @@
 
 mod definition;
 mod expression;
+mod walk;
 mod window;
 
 pub use definition::*;

@@ -389,12 +389,12 @@ impl Parser<'_> {
     }
 
     /// Behind DEFAULT.
-    pub fn default_value(&mut self) -> Parse<Expr> {
+    pub fn default_value(&mut self) -> Parse<DefaultClause> {
         if self.at_kind(TokenKind::LeftParen) {
             self.advance();
             let expr = self.expression()?;
             self.expect_kind(TokenKind::RightParen)?;
-            return Ok(expr);
+            return Ok(DefaultClause::Expression(expr));
         }
         let is_now =
             matches!(self.word(), "CURRENT_TIMESTAMP" | "NOW" | "LOCALTIME" | "LOCALTIMESTAMP");
@@ -405,9 +405,9 @@ impl Parser<'_> {
             } else {
                 vec![Expr::Literal(Literal::Integer(u64::from(fsp)))]
             };
-            return Ok(function("NOW", arguments));
+            return Ok(DefaultClause::Value(function("NOW", arguments)));
         }
-        self.simple_expression()
+        Ok(DefaultClause::Value(self.simple_expression()?))
     }
 
     /// CURRENT_TIMESTAMP, CURRENT_TIMESTAMP(), NOW(3): the digits, at most 6.
@@ -452,7 +452,7 @@ impl Parser<'_> {
         if enforced {
             self.accept("ENFORCED");
         }
-        Ok(Check { name, expr, enforced })
+        Ok(Check { name, expr, enforced, columns_before: 0 })
     }
 }
 

@@ -151,7 +151,10 @@ impl Parser<'_> {
                 table.indexes.push(index);
             }
             Some(TableElement::ForeignKey(key)) => table.foreign_keys.push(key),
-            Some(TableElement::Check(check)) => table.checks.push(check),
+            Some(TableElement::Check(mut check)) => {
+                check.columns_before = table.columns.len();
+                table.checks.push(check);
+            }
             None => {
                 let name = self.name()?;
                 table.columns.push(self.column_definition(name)?);

@@ -103,6 +103,18 @@ pub fn parse_one(
     Ok((statement, consumed))
 }
 
+/// Parses an expression of the catalogue, in the default sql_mode. None: the text is no expression, or nests too deeply.
+pub fn parse_expression(text: &str) -> Option<ast::Expr> {
+    let query = format!("select {text}");
+    let (statement, consumed) = parse_one(query.as_bytes(), SqlMode::default()).ok()?;
+    let Statement::Query(query_tree) = statement else { return None };
+    let ast::QueryBody::Select(select) = query_tree.body else { return None };
+    match <[ast::SelectItem; 1]>::try_from(select.items) {
+        Ok([ast::SelectItem::Expr { expr, .. }]) if consumed == query.len() => Some(expr),
+        _ => None,
+    }
+}
+
 /// `parse_one` in turns, because the rows of one INSERT may be megabytes of text.
 pub struct Turns<'a> {
     parser: Parser<'a>,

@@ -18,6 +18,7 @@
 //! refuses. A caller that keeps the text has to parse it first.
 
 mod json;
+mod window;
 
 use super::ast::*;
 use super::keywords::{is_reserved, is_reserved_function, is_window_function};
@@ -49,6 +50,13 @@ impl Names for AsWritten {}
 pub fn query(query: &Query, names: &dyn Names) -> String {
     let mut printer = Printer { out: String::new(), names };
     printer.query(query);
+    printer.out
+}
+
+/// The text of an expression, its names as they were written.
+pub fn expression(expr: &Expr) -> String {
+    let mut printer = Printer { out: String::new(), names: &AsWritten };
+    printer.expr(expr);
     printer.out
 }
 
@@ -201,6 +209,23 @@ impl Printer<'_> {
         self.push("'");
     }
 
+    /// In quotes, with MySQL's escapes behind an introducer.
+    fn escaped(&mut self, text: &str) {
+        self.push("'");
+        for letter in text.chars() {
+            match letter {
+                '\'' => self.push("\\'"),
+                '\\' => self.push("\\\\"),
+                '\0' => self.push("\\0"),
+                '\n' => self.push("\\n"),
+                '\r' => self.push("\\r"),
+                '\x1a' => self.push("\\Z"),
+                letter => self.out.push(letter),
+            }
+        }
+        self.push("'");
+    }
+
     /// Text that has no other spelling when it is not UTF-8.
     fn text_or_refused(&mut self, bytes: &[u8]) {
         match str::from_utf8(bytes) {
@@ -236,7 +261,7 @@ impl Printer<'_> {
         self.push("_");
         self.push(charset);
         match str::from_utf8(value) {
-            Ok(text) if value.is_ascii() || charset.starts_with("utf8") => self.text(text),
+            Ok(text) if value.is_ascii() || charset.starts_with("utf8") => self.escaped(text),
             _ => {
                 self.push(" ");
                 self.hex(value);
@@ -672,7 +697,10 @@ impl Printer<'_> {
             Expr::Binary { operator, left, right } => {
                 self.expr(left);
                 self.push(" ");
-                self.push(&operator.symbol().to_lowercase());
+                match operator {
+                    BinaryOperator::IntegerDivide => self.push(operator.symbol()),
+                    _ => self.push(&operator.symbol().to_lowercase()),
+                }
                 self.push(" ");
                 self.expr(right);
             }
@@ -899,76 +927,6 @@ impl Printer<'_> {
             (Some(first), Some(second)) => self.push(&format!("({first},{second})")),
             (Some(first), None) => self.push(&format!("({first})")),
             (None, _) => {}
-        }
-    }
-
-    // -----------------------------------------------------------------------------------------------------------
-    // Windows
-
-    fn window_call(&mut self, call: &WindowCall) {
-        self.expr(&call.function);
-        if call.from_last {
-            self.push(" from last");
-        }
-        if call.ignore_nulls {
-            self.push(" ignore nulls");
-        }
-        self.push(" over ");
-        match &call.window {
-            Window::Named(name) => self.name(name),
-            Window::Written(spec) => self.window_spec(spec),
-        }
-    }
-
-    fn window_spec(&mut self, spec: &WindowSpec) {
-        self.push("(");
-        let start = self.out.len();
-        if let Some(base) = &spec.base {
-            self.name(base);
-        }
-        if !spec.partition_by.is_empty() {
-            self.push(" partition by ");
-            self.list(&spec.partition_by, Self::expr);
-        }
-        self.order_by(&spec.order_by);
-        if let Some(frame) = &spec.frame {
-            self.frame(frame);
-        }
-        // Every clause begins with a blank, the first one included.
-        if self.out[start..].starts_with(' ') {
-            self.out.remove(start);
-        }
-        self.push(")");
-    }
-
-    fn frame(&mut self, frame: &Frame) {
-        self.push(match frame.unit {
-            FrameUnit::Rows => " rows between ",
-            FrameUnit::Range => " range between ",
-            FrameUnit::Groups => " groups between ",
-        });
-        self.frame_bound(&frame.start);
-        self.push(" and ");
-        self.frame_bound(&frame.end);
-        if frame.has_exclusion {
-            // The tree does not keep which rows, because the binder refuses every exclusion.
-            self.push(" exclude no others");
-        }
-    }
-
-    fn frame_bound(&mut self, bound: &FrameBound) {
-        match bound {
-            FrameBound::UnboundedPreceding => self.push("unbounded preceding"),
-            FrameBound::CurrentRow => self.push("current row"),
-            FrameBound::UnboundedFollowing => self.push("unbounded following"),
-            FrameBound::Preceding(amount) => {
-                self.expr(amount);
-                self.push(" preceding");
-            }
-            FrameBound::Following(amount) => {
-                self.expr(amount);
-                self.push(" following");
-            }
         }
     }
 }

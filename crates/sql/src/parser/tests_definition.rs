@@ -101,18 +101,19 @@ fn column_attributes() {
     assert_eq!(column("NULL").nullable, Some(true));
     assert_eq!(column("").nullable, None);
     for (text, expected) in [
-        ("DEFAULT 5", "5"),
-        ("DEFAULT -5", "(neg 5)"),
-        ("DEFAULT 'x' COLLATE utf8mb4_bin", "'x'"),
-        ("DEFAULT NULL NULL", "NULL"),
-        ("DEFAULT CURRENT_TIMESTAMP", "(NOW)"),
-        ("DEFAULT CURRENT_TIMESTAMP()", "(NOW)"),
-        ("DEFAULT NOW(6) NOT NULL", "(NOW 6)"),
-        ("DEFAULT (uuid())", "(UUID)"),
-        ("DEFAULT (1 + 2) COMMENT 'x'", "(+ 1 2)"),
-        ("DEFAULT TRUE", "TRUE"),
-        ("DEFAULT b'0'", "b'00'"),
-        ("DEFAULT 1.5", "1.5d"),
+        ("DEFAULT 5", "Value(5)"),
+        ("DEFAULT -5", "Value((neg 5))"),
+        ("DEFAULT 'x' COLLATE utf8mb4_bin", "Value('x')"),
+        ("DEFAULT NULL NULL", "Value(NULL)"),
+        ("DEFAULT CURRENT_TIMESTAMP", "Value((NOW))"),
+        ("DEFAULT CURRENT_TIMESTAMP()", "Value((NOW))"),
+        ("DEFAULT NOW(6) NOT NULL", "Value((NOW 6))"),
+        ("DEFAULT (uuid())", "Expression((UUID))"),
+        ("DEFAULT (NOW())", "Expression((NOW))"),
+        ("DEFAULT (1 + 2) COMMENT 'x'", "Expression((+ 1 2))"),
+        ("DEFAULT TRUE", "Value(TRUE)"),
+        ("DEFAULT b'0'", "Value(b'00')"),
+        ("DEFAULT 1.5", "Value(1.5d)"),
     ] {
         assert_eq!(format!("{:?}", column(text).default.expect("a default")), expected, "{text}");
     }
@@ -273,7 +274,8 @@ fn alters() {
         ("DROP INDEX i, DROP KEY j", "DropIndex DropIndex"),
         ("DROP PRIMARY KEY", "DropPrimaryKey"),
         ("DROP FOREIGN KEY f", "DropForeignKey"),
-        ("DROP CONSTRAINT c, DROP CHECK d", "DropConstraint DropConstraint"),
+        ("DROP CONSTRAINT c, DROP CHECK d", "DropConstraint DropCheck"),
+        ("ALTER CHECK c NOT ENFORCED, ALTER CONSTRAINT c ENFORCED", "EnforceCheck EnforceCheck"),
         ("MODIFY COLUMN a BIGINT, MODIFY b INT FIRST", "ModifyColumn ModifyColumn"),
         ("CHANGE a b INT AFTER c", "ChangeColumn"),
         ("ALTER COLUMN a SET DEFAULT 5, ALTER b DROP DEFAULT", "SetDefault SetDefault"),

@@ -265,6 +265,7 @@ fn print_expressions() {
         ("_binary 0xff", "_binary 0xff"),
         ("N'a'", "_utf8mb3'a'"),
         ("0x4aB", "0x04ab"),
+        (r"_utf8mb4'it\'s\n\\é'", r"_utf8mb4'it\'s\n\\é'"),
         ("x''", "x''"),
         ("b'101'", "b'101'"),
         ("b'0000000000000101'", "b'000000101'"),
@@ -275,7 +276,7 @@ fn print_expressions() {
         // Operators.
         ("a + 2 * b - 1", "((`a` + (2 * `b`)) - 1)"),
         ("(a + 2) * b", "((`a` + 2) * `b`)"),
-        ("a DIV b MOD c % d", "(((`a` div `b`) % `c`) % `d`)"),
+        ("a DIV b MOD c % d", "(((`a` DIV `b`) % `c`) % `d`)"),
         ("a | b & c << 1 ^ 2", "(`a` | (`b` & (`c` << (1 ^ 2))))"),
         ("a OR b AND c XOR d", "(`a` or ((`b` and `c`) xor `d`))"),
         ("a AND (b AND c) AND d", "(`a` and `b` and `c` and `d`)"),

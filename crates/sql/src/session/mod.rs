@@ -20,6 +20,7 @@
 //! | `statistics` | rows of tables, for plans of joins |
 //! | `guard` | time limits and what a session forbids itself |
 
+mod constraints;
 mod create_select;
 mod foreign_keys;
 mod functions;

@@ -9,6 +9,7 @@ use types::convert::WarningLevel;
 use types::{Collation, Column, ColumnDefault, IndexKind, Table};
 
 use super::Session;
+use super::constraints::{Constraint, constraint_named};
 use crate::bind::table::{
     check_name, check_written_name, collation_of, engine_name, index_definition,
 };
@@ -257,6 +258,7 @@ impl Session {
                 table.constraints.referenced_by.clear();
                 table.database = database;
                 table.name.clone_from(&create.name.name);
+                self.name_copied_checks(&mut table)?;
                 if let Some(sequence) = &mut table.auto_increment {
                     sequence.start = 1;
                 }
@@ -399,6 +401,7 @@ impl Session {
         if self.catalogue().is_taken(&database, &target.name) {
             return Err(SqlError::table_exists(&target.name).into());
         }
+        self.check_renamed_checks(&table, &table.constraints.checks, &database, &target.name)?;
         let name = target.name.clone();
         self.change(SchemaChange::RenameTable { id: table.id, database, name }).await
     }
@@ -486,7 +489,7 @@ impl Session {
         Ok(())
     }
 
-    /// The alterations that do not touch rows: indexes, names, and options that change nothing.
+    /// The alterations that do not touch rows: indexes, CHECKs, names, and options that change nothing.
     async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<u64, Failure> {
         use ast::AlterOperation as A;
         let table = self.own_table(&alter.table)?;
@@ -494,10 +497,17 @@ impl Session {
         // All are checked before the first is done: half an ALTER is worse than none. As in MySQL, indexes go before others
         // come, whatever the order they are written in.
         let mut planned = (*table).clone();
+        let checks = self.check_steps(alter, &table)?;
         for operation in &alter.operations {
-            if let A::DropIndex(name) = operation {
-                steps.dropped.push(remove_index(&mut planned, name)?);
-            }
+            let name = match operation {
+                A::DropIndex(name) => name,
+                A::DropConstraint(name) => match constraint_named(&table, name)? {
+                    Constraint::Key => name,
+                    Constraint::Check | Constraint::ForeignKey => continue,
+                },
+                _ => continue,
+            };
+            steps.dropped.push(remove_index(&mut planned, name)?);
         }
         for operation in &alter.operations {
             if let A::RenameIndex { old_name, new_name } = operation {
@@ -521,6 +531,7 @@ impl Session {
                     if !is_own && self.catalogue().is_taken(&database, &target.name) {
                         return Err(SqlError::table_exists(&target.name).into());
                     }
+                    self.check_renamed_checks(&table, checks.after(), &database, &target.name)?;
                     // MySQL does the last of several.
                     steps.renamed = (!is_own).then(|| target.clone());
                     continue;
@@ -542,6 +553,10 @@ impl Session {
                     continue;
                 }
                 A::DropIndex(_)
+                | A::AddCheck(_)
+                | A::DropCheck(_)
+                | A::DropConstraint(_)
+                | A::EnforceCheck { .. }
                 | A::RenameIndex { .. }
                 | A::DisableKeys
                 | A::EnableKeys
@@ -561,10 +576,8 @@ impl Session {
                     "ALTER TABLE of table options".to_string()
                 }
                 A::AddColumn { .. } => "ALTER TABLE ADD COLUMN".into(),
-                A::AddCheck(_) => "CHECK".into(),
                 A::DropColumn(_) => "ALTER TABLE DROP COLUMN".into(),
                 A::DropPrimaryKey => "ALTER TABLE DROP PRIMARY KEY".into(),
-                A::DropConstraint(_) => "ALTER TABLE DROP CONSTRAINT".into(),
                 A::ModifyColumn { .. } => "ALTER TABLE MODIFY COLUMN".into(),
                 A::ChangeColumn { .. } => "ALTER TABLE CHANGE COLUMN".into(),
                 A::SetDefault { .. } => "ALTER TABLE ALTER COLUMN".into(),
@@ -578,26 +591,43 @@ impl Session {
         }
         check_sequence(&table, &planned)?;
         self.check_dropped_index(&without_dropped_keys(&table, &planned), &planned)?;
-        for operation in &alter.operations {
-            match operation {
-                A::DropForeignKey(name) => self.drop_foreign_key(&table, name).await?,
-                A::DropConstraint(name) if has_key(&table, name) => {
-                    self.drop_foreign_key(&table, name).await?;
-                }
-                _ => {}
-            }
+        self.begin_checks(table.id, &checks).await?;
+        if let Err(failure) = self.alter_keys(&table, alter, &steps).await {
+            self.take_back_checks(table.id, &checks).await;
+            return Err(failure);
         }
-        self.alter_indexes(&table, &steps).await?;
-        for operation in &alter.operations {
-            if let A::AddForeignKey(key) = operation {
-                self.add_foreign_key(&table, key).await?;
-            }
-        }
+        self.end_checks(table.id, &checks).await?;
         if let Some(target) = &steps.renamed {
             let source = ast::ObjectName::new(Some(table.database.clone()), table.name.clone());
             self.rename_table(&source, target).await?;
         }
         Ok(0)
+    }
+
+    /// Foreign keys go before indexes change, and come behind them.
+    async fn alter_keys(
+        &mut self,
+        table: &Arc<Table>,
+        alter: &ast::AlterTable,
+        steps: &AlterSteps,
+    ) -> Result<(), Failure> {
+        use ast::AlterOperation as A;
+        for operation in &alter.operations {
+            match operation {
+                A::DropForeignKey(name) => self.drop_foreign_key(table, name).await?,
+                A::DropConstraint(name) if has_key(table, name) => {
+                    self.drop_foreign_key(table, name).await?;
+                }
+                _ => {}
+            }
+        }
+        self.alter_indexes(&self.newest(table), steps).await?;
+        for operation in &alter.operations {
+            if let A::AddForeignKey(key) = operation {
+                self.add_foreign_key(table, key).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds, renames and drops indexes that have been checked. An index that is added may be refused by the rows: then those

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use types::convert::to_text;
 use types::{
-    Collation, Column, ColumnDefault, ColumnType, ForeignKey, Index, IndexKind, ReferenceAction,
-    Table, Value,
+    Check, Collation, Column, ColumnDefault, ColumnType, ForeignKey, Index, IndexKind,
+    ReferenceAction, Table, Value,
 };
 
 use crate::execute::evaluate::shifted;
@@ -96,6 +96,7 @@ pub fn create_table_text(table: &Table, offset_seconds: i32) -> String {
     for key in &table.constraints.foreign_keys {
         lines.push(foreign_key_text(table, key));
     }
+    lines.extend(table.constraints.checks.iter().map(check_text));
     let mut text = format!("CREATE TABLE {} (\n", quoted(&table.name));
     for (position, line) in lines.iter().enumerate() {
         let comma = if position + 1 < lines.len() { "," } else { "" };
@@ -133,6 +134,10 @@ fn column_text(table: &Table, column: &Column, offset_seconds: i32) -> String {
         }
     }
     let is_timestamp = matches!(column.column_type, ColumnType::Timestamp { .. });
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        let _ = write!(text, " GENERATED ALWAYS AS ({}) {kind}", generated.expression.text);
+    }
     if !column.nullable {
         text.push_str(" NOT NULL");
     } else if is_timestamp {
@@ -147,7 +152,9 @@ fn column_text(table: &Table, column: &Column, offset_seconds: i32) -> String {
         ColumnDefault::Now => {
             let _ = write!(text, " DEFAULT {}", now_text(&column.column_type));
         }
-        ColumnDefault::Value(Value::Null) | ColumnDefault::None if column.nullable && !is_large => {
+        ColumnDefault::Value(Value::Null) | ColumnDefault::None
+            if column.nullable && !is_large && column.generated.is_none() =>
+        {
             text.push_str(" DEFAULT NULL");
         }
         ColumnDefault::Value(Value::Null) | ColumnDefault::None => {}
@@ -194,6 +201,11 @@ pub fn foreign_key_text(table: &Table, key: &ForeignKey) -> String {
         let _ = write!(text, " ON {event} {action}");
     }
     text
+}
+
+fn check_text(check: &Check) -> String {
+    let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
+    format!("CONSTRAINT {} CHECK ({}){enforced}", quoted(&check.name), check.expression.text)
 }
 
 fn index_text(table: &Table, index: &Index) -> String {

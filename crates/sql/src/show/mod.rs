@@ -39,7 +39,7 @@ use crate::session::statistics::gather;
 use crate::session::variables::{Scope as VariableScope, VARIABLES};
 use crate::statistics::TableStatistics;
 
-pub use create::create_table_text;
+pub use create::{create_table_text, quoted};
 
 /// A small result set.
 pub struct Table {
@@ -164,7 +164,7 @@ pub fn default_text(column: &Column, offset_seconds: i32) -> Option<String> {
             Some(create::value_text(value, &column.column_type, offset_seconds))
         }
         ColumnDefault::Now => Some(create::now_text(&column.column_type)),
-        ColumnDefault::Expression(expression) => Some(expression.text.clone()),
+        ColumnDefault::Expression(expression) => Some(escaped(&expression.text)),
     }
 }
 
@@ -185,9 +185,26 @@ pub fn key_text(table: &types::Table, position: usize) -> &'static str {
     if others().any(leads) { "MUL" } else { "" }
 }
 
+/// An expression of the catalogue as information_schema shows it.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if matches!(character, '\'' | '"' | '\\') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out
+}
+
 /// The Extra column of DESCRIBE.
 pub fn extra_text(column: &Column) -> String {
     let mut parts: Vec<String> = Vec::new();
+    match &column.generated {
+        Some(generated) if generated.stored => parts.push("STORED GENERATED".into()),
+        Some(_) => parts.push("VIRTUAL GENERATED".into()),
+        None => {}
+    }
     match &column.default {
         ColumnDefault::AutoIncrement => parts.push("auto_increment".into()),
         ColumnDefault::Now | ColumnDefault::Expression(_) => {

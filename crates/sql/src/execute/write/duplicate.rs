@@ -168,7 +168,7 @@ impl TableWriter<'_> {
             return Ok(());
         }
         let mut update = RowChange::update(old, values).counted(2);
-        if !self.passes_check(context, &update).await? {
+        if !self.passes(context, &mut update).await? {
             return Ok(());
         }
         self.encode(&mut update).await?;

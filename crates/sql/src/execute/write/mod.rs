@@ -6,7 +6,7 @@
 //! | step | module |
 //! |---|---|
 //! | values as columns keep them, defaults, NOT NULL, ON UPDATE CURRENT_TIMESTAMP | [`values`] |
-//! | WITH CHECK OPTION | here |
+//! | DEFAULT (expression), generated columns, WITH CHECK OPTION, CHECK | [`rules`] |
 //! | AUTO_INCREMENT | [`sequence`] |
 //! | encoding, the length of keys | [`row_keys`] |
 //! | taken keys: IGNORE, REPLACE, ON DUPLICATE KEY UPDATE | [`duplicate`] |
@@ -24,6 +24,7 @@ mod duplicate;
 mod foreign_key;
 mod refused;
 mod row_keys;
+mod rules;
 mod sequence;
 mod shipped;
 mod values;
@@ -31,15 +32,15 @@ mod values;
 use std::sync::Arc;
 
 use client::Op;
-use types::convert::SqlWarning;
 use types::{Catalogue, RowLayout, Table, TableId, Value};
 
 use super::{Changed, Context, Failure, Pace, value_size};
-use crate::error::{SqlError, code};
-use crate::plan::{AssignmentPlan, InsertMode, InsertPlan, RowCheck};
+use crate::error::SqlError;
+use crate::plan::{AssignmentPlan, InsertMode, InsertPlan, NO_RULES, RowCheck, RowRules};
 use foreign_key::{Cascade, ForeignKeys};
 pub use foreign_key::{leading_index, referenced_index};
 pub use row_keys::{changes_unique_key, key_too_long};
+pub use rules::{is_computed, value_before};
 use sequence::{Sequence, Wish};
 pub use values::{Storing, default_value, store_value};
 
@@ -69,6 +70,8 @@ pub struct NewRow {
     pub values: Vec<Value>,
     /// What INSERT ... SELECT has read besides, for ON DUPLICATE KEY UPDATE.
     pub source: Vec<Value>,
+    /// Columns with DEFAULT (expression) that were given no value.
+    unset: Vec<u16>,
     wishes: Vec<Wish>,
     /// Its value of the sequence.
     generated: Option<u64>,
@@ -104,6 +107,10 @@ impl RowChange {
     pub fn counted(self, affected: u64) -> RowChange {
         RowChange { affected, ..self }
     }
+    /// The same as the row of this number of its statement.
+    pub fn numbered(self, number: u64) -> RowChange {
+        RowChange { number, ..self }
+    }
     fn value_bytes(&self) -> usize {
         self.new.iter().flat_map(|new| &new.values).map(value_size).sum()
     }
@@ -127,6 +134,7 @@ pub struct TableWriter<'p> {
     table: &'p Arc<Table>,
     layout: &'p RowLayout,
     check: Option<&'p RowCheck>,
+    rules: &'p RowRules,
     storing: Storing,
     /// IGNORE was written.
     ignore: bool,
@@ -159,6 +167,7 @@ impl<'p> TableWriter<'p> {
             table,
             layout,
             check: None,
+            rules: NO_RULES,
             storing,
             ignore: false,
             duplicates: Duplicates::Refuse,
@@ -192,6 +201,7 @@ impl<'p> TableWriter<'p> {
         };
         let mut writer = TableWriter::new(&plan.table, &plan.layout, storing);
         writer.check = plan.check.as_ref();
+        writer.rules = &plan.rules;
         writer.ignore = plan.ignore;
         writer.duplicates = duplicates;
         writer.sequence = Sequence::of(&plan.table, context.settings())?;
@@ -206,7 +216,7 @@ impl<'p> TableWriter<'p> {
     pub fn of_update<'a>(
         table: &'p Arc<Table>,
         layout: &'p RowLayout,
-        check: Option<&'p RowCheck>,
+        (check, rules): (Option<&'p RowCheck>, &'p RowRules),
         assignments: impl IntoIterator<Item = &'a AssignmentPlan, IntoIter: Clone>,
         storing: Storing,
         ignore: bool,
@@ -214,6 +224,7 @@ impl<'p> TableWriter<'p> {
         let assignments = assignments.into_iter();
         let mut writer = TableWriter::new(table, layout, storing);
         writer.check = check;
+        writer.rules = rules;
         writer.ignore = ignore;
         if ignore && changes_unique_key(table, assignments.clone()) {
             writer.duplicates = Duplicates::Ignore;
@@ -267,10 +278,10 @@ impl<'p> TableWriter<'p> {
         self.queue_bytes = 0;
         let mut ready = Vec::with_capacity(self.queue.len());
         let mut failed = None;
-        for change in std::mem::take(&mut self.queue) {
-            match self.passes_check(context, &change).await {
+        for mut change in std::mem::take(&mut self.queue) {
+            match self.passes(context, &mut change).await {
                 Ok(true) => ready.push(change),
-                Ok(false) => self.left_out += 1,
+                Ok(false) => {}
                 Err(failure) if failure.leaves_statement() => {
                     failed = Some(failure);
                     break;
@@ -309,26 +320,14 @@ impl<'p> TableWriter<'p> {
         Changed { matched: found - self.left_out, ..self.changed }
     }
 
-    /// WITH CHECK OPTION: 1369 for a row that the view would not show; with IGNORE a warning, and the change is left out. As in
-    /// MySQL, the sequence has not given a new row its value yet.
-    async fn passes_check(
-        &self,
+    /// Computes what the definition computes of the new row, and checks the row. False: it is left out.
+    async fn passes(
+        &mut self,
         context: &mut Context<'_>,
-        change: &RowChange,
+        change: &mut RowChange,
     ) -> Result<bool, Failure> {
-        let (Some(check), Some(new)) = (self.check, &change.new) else { return Ok(true) };
-        if context.all_hold(&check.terms, &new.values).await? {
-            return Ok(true);
-        }
-        let message = format!("CHECK OPTION failed '{}'", check.view);
-        let error = SqlError::new(code::ER_VIEW_CHECK_FAILED, message);
-        match self.ignore {
-            true => {
-                context.warnings.push(SqlWarning::warning(error.code, error.message));
-                Ok(false)
-            }
-            false => Err(error.into()),
-        }
+        self.compute_columns(context, change).await?;
+        self.passes_checks(context, change).await
     }
 
     async fn encode(&mut self, change: &mut RowChange) -> Result<(), SqlError> {

@@ -88,7 +88,9 @@ pub fn changes_unique_key<'a>(
 ) -> bool {
     let assignments = assignments.into_iter();
     let is_written = |column: u16| {
-        table.columns[usize::from(column)].on_update_now
+        let definition = &table.columns[usize::from(column)];
+        definition.on_update_now
+            || definition.generated.is_some()
             || assignments.clone().any(|assignment| assignment.column == column)
     };
     let mut unique = table.indexes.iter().filter(|index| index.kind != IndexKind::Ordinary);

@@ -5,7 +5,7 @@ use types::expr::Columns;
 use types::{Column, ColumnDefault, ColumnType, Table, Value};
 
 use super::sequence::generated_value;
-use super::{NewRow, TableWriter, Wish};
+use super::{NewRow, TableWriter, Wish, is_computed, value_before};
 use crate::error::SqlError;
 use crate::execute::evaluate::shifted;
 use crate::execute::{Context, Failure, Run};
@@ -108,7 +108,7 @@ pub fn store_error(error: &ConvertError, table: &str, column: &str, row_number: 
     SqlError::new(error.code(), message)
 }
 
-/// The value of a column without one.
+/// The value of a column without one; of one that is computed, the value before.
 pub fn default_value(
     column: &Column,
     storing: Storing,
@@ -116,9 +116,10 @@ pub fn default_value(
     warnings: &mut Vec<SqlWarning>,
 ) -> Result<Value, SqlError> {
     match &column.default {
+        _ if is_computed(column) => Ok(value_before(column)),
+        ColumnDefault::Expression(_) => unreachable!("it is computed"),
         ColumnDefault::Value(value) => Ok(value.clone()),
         ColumnDefault::Now => Ok(now_value(column, run)),
-        ColumnDefault::Expression(_) => Err(SqlError::not_supported("DEFAULT (expression)")),
         // The caller fills it in.
         ColumnDefault::AutoIncrement => Ok(Value::Null),
         ColumnDefault::None if column.nullable => Ok(Value::Null),
@@ -262,6 +263,9 @@ impl TableWriter<'_> {
         new.values.reserve(row.len());
         for (column, value) in row.into_iter().enumerate() {
             let definition = &table.columns[column];
+            if value.is_none() && matches!(definition.default, ColumnDefault::Expression(_)) {
+                new.unset.push(u16::try_from(column).expect("tables are narrow"));
+            }
             new.values.push(match value {
                 Some(value) => value,
                 None if matches!(definition.default, ColumnDefault::AutoIncrement) => {

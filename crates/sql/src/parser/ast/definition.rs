@@ -36,8 +36,7 @@ pub struct ColumnDefinition {
     pub data_type: DataType,
     /// NULL is Some(true), NOT NULL is Some(false), nothing written is None.
     pub nullable: Option<bool>,
-    /// DEFAULT: a literal (sign folded in as `Unary`), `NOW` function, or parenthesised expression.
-    pub default: Option<Expr>,
+    pub default: Option<DefaultClause>,
     /// ON UPDATE CURRENT_TIMESTAMP(n): n (0 when absent).
     pub on_update_now: Option<u8>,
     pub auto_increment: bool,
@@ -56,6 +55,14 @@ pub struct ColumnDefinition {
 }
 
 #[derive(Clone, PartialEq, Debug)]
+pub enum DefaultClause {
+    /// A literal (sign folded in as `Unary`), or the function `NOW`.
+    Value(Expr),
+    /// In parentheses.
+    Expression(Expr),
+}
+
+#[derive(Clone, PartialEq, Debug)]
 pub struct Generated {
     pub expr: Expr,
     pub stored: bool,
@@ -67,6 +74,8 @@ pub struct Check {
     pub expr: Expr,
     /// False for NOT ENFORCED.
     pub enforced: bool,
+    /// Columns written before a constraint of the table: unnamed constraints are numbered as they are written.
+    pub columns_before: usize,
 }
 
 /// A column type as written. SERIAL is expanded to BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE by the parser.
@@ -245,8 +254,16 @@ pub enum AlterOperation {
     DropIndex(String),
     DropPrimaryKey,
     DropForeignKey(String),
-    /// DROP CHECK and DROP CONSTRAINT.
+    /// DROP CONSTRAINT.
     DropConstraint(String),
+    DropCheck(String),
+    /// ALTER CHECK and ALTER CONSTRAINT.
+    EnforceCheck {
+        name: String,
+        enforced: bool,
+        /// CONSTRAINT was written.
+        is_any: bool,
+    },
     ModifyColumn {
         column: Box<ColumnDefinition>,
         position: ColumnPosition,
@@ -259,7 +276,7 @@ pub enum AlterOperation {
     /// ALTER COLUMN c SET DEFAULT x; None for DROP DEFAULT.
     SetDefault {
         column: String,
-        default: Option<Expr>,
+        default: Option<DefaultClause>,
     },
     RenameTable(ObjectName),
     RenameColumn {

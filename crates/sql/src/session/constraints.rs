@@ -1,0 +1,382 @@
+//! ALTER TABLE of CHECK constraints, and their names when a table gets another one.
+//!
+//! A CHECK that is added, or enforced from now on, must hold for every row, also for those that others write meanwhile. So it is made
+//! known first: when the change of the definition returns, every node uses it, and no transaction that planned without it is left.
+//! Then the rows that are there are read; the constraint is taken back if one of them violates it. Constraints that the statement
+//! drops are enforced until then, so that a failure leaves the table as it was.
+
+use std::sync::Arc;
+
+use client::SchemaChange;
+use types::{Check, IndexKind, SqlMode, Table, TableId, ValueRef};
+
+use super::Session;
+use crate::bind::constraint::{NewCheck, check_name_length, duplicate_check};
+use crate::bind::{Binder, Environment};
+use crate::error::{SqlError, code};
+use crate::execute::Failure;
+use crate::parser::ast::{self, AlterOperation};
+use crate::parser::parse_one;
+use crate::result::{ColumnInfo, OkInfo, ResultSink};
+use crate::show::quoted;
+
+/// How often a change of the constraints is tried when the definition changes meanwhile, and the milliseconds between.
+const CHANGE_COUNT_MAX: u32 = 100;
+const CHANGE_WAIT_MS: u64 = 5;
+
+/// What a name means that DROP CONSTRAINT or ALTER CONSTRAINT has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Constraint {
+    Check,
+    /// A unique key, or the primary one.
+    Key,
+    ForeignKey,
+}
+
+/// The constraint of this name: 3940 if there is none, 3939 if there are several.
+pub(super) fn constraint_named(table: &Table, name: &str) -> Result<Constraint, SqlError> {
+    let lower = name.to_lowercase();
+    let constraints = &table.constraints;
+    let checks = constraints.checks.iter().filter(|own| own.name.to_lowercase() == lower);
+    let foreign = constraints.foreign_keys.iter().filter(|own| own.name.to_lowercase() == lower);
+    let keys = table
+        .indexes
+        .iter()
+        .filter(|own| own.kind != IndexKind::Ordinary && own.name.to_lowercase() == lower);
+    let found = checks.map(|_| Constraint::Check);
+    let found = found.chain(foreign.map(|_| Constraint::ForeignKey));
+    let mut found = found.chain(keys.map(|_| Constraint::Key));
+    match (found.next(), found.next()) {
+        (None, _) => Err(SqlError::new(3940, format!("Constraint '{name}' does not exist."))),
+        (Some(constraint), None) => Ok(constraint),
+        (Some(_), Some(_)) => Err(SqlError::new(
+            3939,
+            format!(
+                "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause."
+            ),
+        )),
+    }
+}
+
+/// 3823 for a CHECK of columns that follow a parent, which are changed without it.
+fn check_follows_no_parent(table: &Table, check: &Check) -> Result<(), SqlError> {
+    let keys = table.constraints.foreign_keys.iter().filter(|key| key.changes_children());
+    for key in keys {
+        for column in &key.columns {
+            let name = &table.columns[usize::from(*column)].name;
+            if check.expression.text.contains(&quoted(name)) {
+                return Err(SqlError::new(
+                    3823,
+                    format!(
+                        "Column '{name}' cannot be used in a check constraint '{}': needed in a foreign key constraint '{}'                          referential action.",
+                        check.name, key.name
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What an ALTER TABLE does to the CHECKs of its table.
+#[derive(Default)]
+pub(super) struct CheckSteps {
+    before: Vec<Check>,
+    after: Vec<Check>,
+    /// Those of `after` that the rows may violate.
+    new: Vec<Check>,
+}
+
+impl CheckSteps {
+    /// The constraints that the table will have.
+    pub(super) fn after(&self) -> &[Check] {
+        &self.after
+    }
+    /// While the rows are read: old and new constraints.
+    fn both(&self) -> Vec<Check> {
+        let mut checks = self.before.clone();
+        checks.extend(self.new.iter().cloned());
+        checks
+    }
+}
+
+impl Session {
+    /// The steps of the statement, checked. As in MySQL, constraints go before others come.
+    pub(super) fn check_steps(
+        &self,
+        alter: &ast::AlterTable,
+        table: &Arc<Table>,
+    ) -> Result<CheckSteps, SqlError> {
+        let before = table.constraints.checks.clone();
+        let mut checks = before.clone();
+        for operation in &alter.operations {
+            let name = match operation {
+                AlterOperation::DropCheck(name) => name,
+                AlterOperation::DropConstraint(name)
+                    if constraint_named(table, name)? == Constraint::Check =>
+                {
+                    name
+                }
+                _ => continue,
+            };
+            let position = position_of(&checks, name)?;
+            checks.remove(position);
+        }
+        for operation in &alter.operations {
+            if let AlterOperation::EnforceCheck { name, enforced, is_any } = operation {
+                if *is_any && constraint_named(table, name)? != Constraint::Check {
+                    return Err(SqlError::new(
+                        3941,
+                        format!(
+                            "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement \
+                             state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints."
+                        ),
+                    ));
+                }
+                let position = position_of(&checks, name)?;
+                checks[position].enforced = *enforced;
+            }
+        }
+        self.add_checks(alter, table, &mut checks)?;
+        let is_new = |check: &&Check| check.enforced && !before.contains(check);
+        let new: Vec<Check> = checks.iter().filter(is_new).cloned().collect();
+        new.iter().try_for_each(|check| check_follows_no_parent(table, check))?;
+        checks.sort_by_key(|check| check.name.to_lowercase());
+        Ok(CheckSteps { before, after: checks, new })
+    }
+
+    fn add_checks(
+        &self,
+        alter: &ast::AlterTable,
+        table: &Arc<Table>,
+        checks: &mut Vec<Check>,
+    ) -> Result<(), SqlError> {
+        let numbers = checks.iter().filter_map(|own| own.generated_number(&table.name));
+        let mut number = numbers.max().unwrap_or(0);
+        // The names of other tables, without those that this statement drops.
+        let mut others = (*self.catalogue()).clone();
+        others.tables.remove(&table.id);
+        let others = Arc::new(others);
+        let mut binder = Binder::new(&others, &self.environment, self, &[]);
+        for operation in &alter.operations {
+            let AlterOperation::AddCheck(written) = operation else { continue };
+            let name = match &written.name {
+                Some(name) if !name.is_empty() => name.clone(),
+                _ => {
+                    number += 1;
+                    Check::generated_name(&table.name, number)
+                }
+            };
+            let new = NewCheck { written, column: None };
+            let check = binder.check_definition(&new, name, table)?;
+            binder.check_free_name(&table.database, checks, &check.name)?;
+            checks.push(check);
+        }
+        Ok(())
+    }
+
+    /// Enforces what is new, if the rows allow it.
+    pub(super) async fn begin_checks(
+        &mut self,
+        table: TableId,
+        steps: &CheckSteps,
+    ) -> Result<(), Failure> {
+        if steps.new.is_empty() {
+            return Ok(());
+        }
+        self.replace_checks(table, &steps.before, &steps.both()).await?;
+        for check in &steps.new {
+            let failure = match self.is_violated(table, check).await {
+                Ok(false) => continue,
+                Ok(true) => SqlError::check_violated(&check.name).into(),
+                Err(failure) => failure,
+            };
+            self.take_back_checks(table, steps).await;
+            return Err(failure);
+        }
+        Ok(())
+    }
+
+    /// Takes back what [`Self::begin_checks`] has done. KILL does not reach it.
+    pub(super) async fn take_back_checks(&mut self, table: TableId, steps: &CheckSteps) {
+        if steps.new.is_empty() {
+            return;
+        }
+        let mut definitions = self.client.client().session();
+        for _ in 0..CHANGE_COUNT_MAX {
+            let Some(change) = self.change_of_checks(table, &steps.both(), &steps.before) else {
+                return;
+            };
+            if definitions.change_schema(change).await.is_ok() {
+                return;
+            }
+            self.client.client().sleep_ms(CHANGE_WAIT_MS).await;
+        }
+    }
+
+    /// Ends the statement: the table has the constraints that it is to have.
+    pub(super) async fn end_checks(
+        &mut self,
+        table: TableId,
+        steps: &CheckSteps,
+    ) -> Result<(), Failure> {
+        let current = if steps.new.is_empty() { steps.before.clone() } else { steps.both() };
+        if current == steps.after {
+            return Ok(());
+        }
+        self.replace_checks(table, &current, &steps.after).await
+    }
+
+    /// Another change of the definition may come between: it is tried again then.
+    async fn replace_checks(
+        &mut self,
+        table: TableId,
+        from: &[Check],
+        to: &[Check],
+    ) -> Result<(), Failure> {
+        let mut tries = 0;
+        loop {
+            let change = self.change_of_checks(table, from, to);
+            let change = change.ok_or_else(SqlError::definition_changed)?;
+            match self.change(change).await {
+                Err(failure)
+                    if failure.error.code == code::ER_TABLE_DEF_CHANGED
+                        && tries < CHANGE_COUNT_MAX =>
+                {
+                    tries += 1;
+                    self.client.client().sleep_ms(CHANGE_WAIT_MS).await;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// None: the table has other constraints by now, or is gone.
+    fn change_of_checks(
+        &self,
+        table: TableId,
+        from: &[Check],
+        to: &[Check],
+    ) -> Option<SchemaChange> {
+        let catalogue = self.catalogue();
+        let mut table = (**catalogue.table_by_id(table)?).clone();
+        if table.constraints.checks != from {
+            return None;
+        }
+        table.constraints.checks = to.to_vec();
+        let version = table.version;
+        Some(SchemaChange::AlterTable { table: Box::new(table), version })
+    }
+
+    /// Does a row violate the constraint?
+    async fn is_violated(&mut self, table: TableId, check: &Check) -> Result<bool, Failure> {
+        let mut tries = 0;
+        loop {
+            let version = self.catalogue().version;
+            match self.finds_violation(table, check).await {
+                Err(failure) if failure.replan => {
+                    tries = self.after_replan(tries, version, &failure.error).await?;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    async fn finds_violation(&mut self, table: TableId, check: &Check) -> Result<bool, Failure> {
+        let catalogue = self.catalogue();
+        let Some(table) = catalogue.table_by_id(table) else { return Ok(false) };
+        let text = format!(
+            "select 1 from {}.{} where not ({}) limit 1",
+            quoted(&table.database),
+            quoted(&table.name),
+            check.expression.text
+        );
+        let parsed = parse_one(text.as_bytes(), SqlMode::default());
+        let (statement, _) = parsed.map_err(SqlError::from)?;
+        let environment = Environment {
+            sql_mode: SqlMode::default(),
+            collation: check.expression.collation,
+            ..(*self.environment).clone()
+        };
+        let plan = Binder::new(&catalogue, &environment, &*self, &[]).plan(&statement)?;
+        let mut found = Found(false);
+        self.client.next_statement();
+        let (result, _) = self.run_inside(&plan, Vec::new(), true, &mut found).await;
+        match result {
+            Ok(_) => {
+                self.commit_transaction().await?;
+                Ok(found.0)
+            }
+            Err(failure) => {
+                self.rollback_transaction().await;
+                Err(failure)
+            }
+        }
+    }
+
+    /// 3822 and 1059: names that the CHECKs of a table get with its new name.
+    pub(super) fn check_renamed_checks(
+        &self,
+        table: &Table,
+        checks: &[Check],
+        database: &str,
+        name: &str,
+    ) -> Result<(), SqlError> {
+        let catalogue = self.catalogue();
+        let others = catalogue
+            .tables
+            .values()
+            .filter(|other| other.id != table.id && other.database.eq_ignore_ascii_case(database));
+        let names = others.flat_map(|other| &other.constraints.checks);
+        let taken: Vec<String> = names.map(|check| check.name.to_lowercase()).collect();
+        for check in checks {
+            let new = check.name_in(&table.name, name);
+            check_name_length(&new)?;
+            if taken.contains(&new.to_lowercase()) {
+                return Err(duplicate_check(&new));
+            }
+        }
+        Ok(())
+    }
+
+    /// CREATE TABLE ... LIKE: all constraints have generated names.
+    pub(super) fn name_copied_checks(&self, table: &mut Table) -> Result<(), SqlError> {
+        let catalogue = self.catalogue();
+        let binder = Binder::new(&catalogue, &self.environment, self, &[]);
+        for (number, check) in (1..).zip(&mut table.constraints.checks) {
+            check.name = Check::generated_name(&table.name, number);
+            check_name_length(&check.name)?;
+            binder.check_free_name(&table.database, &[], &check.name)?;
+        }
+        table.constraints.sort_checks();
+        Ok(())
+    }
+}
+
+/// 3821.
+fn position_of(checks: &[Check], name: &str) -> Result<usize, SqlError> {
+    let lower = name.to_lowercase();
+    let found = checks.iter().position(|check| check.name.to_lowercase() == lower);
+    found.ok_or_else(|| {
+        SqlError::new(3821, format!("Check constraint '{name}' is not found in the table."))
+    })
+}
+
+/// Notes whether there is a row.
+struct Found(bool);
+
+impl ResultSink for Found {
+    fn columns(&mut self, _columns: &[ColumnInfo]) {}
+    fn row(&mut self, _values: &[ValueRef<'_>]) {
+        self.0 = true;
+    }
+    fn end_of_rows(&mut self, _info: &OkInfo) {}
+    fn ok(&mut self, _info: &OkInfo) {}
+    fn error(&mut self, _error: &SqlError) {}
+    fn is_full(&self) -> bool {
+        false
+    }
+    fn drained(&mut self) -> std::pin::Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
