@@ -154,8 +154,8 @@ impl Binder<'_> {
         // Its text is kept in UTF-8, whatever the client has written it in.
         let (collation, client) = (view.collation, Charset::Utf8mb4);
         let is_own = (self.environment.collation, self.environment.client) == (collation, client);
-        let environment = (!is_own)
-            .then(|| Environment { collation, client, ..(*self.environment).clone() });
+        let environment =
+            (!is_own).then(|| Environment { collation, client, ..(*self.environment).clone() });
         let bound = self.outside(environment, |binder| binder.query_or_merged(&query, merges));
         self.views.pop();
         let mut source = bound.map(relation_of).map_err(|error| match error.code {

@@ -17,7 +17,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use client::{Columns, KeyRange, Lock, Op, OpKind, OpResult, Scan, ScanBatch, ScanOutput};
-use types::convert::SqlWarning;
 use types::wire::Bytes;
 use types::{
     Catalogue, ForeignKey, Index, IndexKind, IndexState, ReferenceAction, RowLayout, RowView,
@@ -320,7 +319,7 @@ impl TableWriter<'_> {
                 return Ok(Some(error.into()));
             }
             changes.remove(position);
-            self.leave_out(context, error);
+            self.leave_out(context, error)?;
         }
         Ok(None)
     }
@@ -332,7 +331,7 @@ impl TableWriter<'_> {
         change: &RowChange,
     ) -> Result<bool, Failure> {
         match self.missing_parent(context, std::slice::from_ref(change)).await? {
-            Some((_, error)) => self.refuse(context, error),
+            Some((_, error)) => self.leave_out(context, error),
             None => Ok(true),
         }
     }
@@ -344,17 +343,9 @@ impl TableWriter<'_> {
         change: &RowChange,
     ) -> Result<bool, Failure> {
         match self.keeping_child(context, change).await? {
-            Some(error) => self.refuse(context, error),
+            Some(error) => self.leave_out(context, error),
             None => Ok(true),
         }
-    }
-
-    fn refuse(&mut self, context: &mut Context<'_>, error: SqlError) -> Result<bool, Failure> {
-        if !self.ignore {
-            return Err(error.into());
-        }
-        self.leave_out(context, error);
-        Ok(false)
     }
 
     /// The keys of parents that a change must find: each with the place of its foreign key.
@@ -628,11 +619,5 @@ impl TableWriter<'_> {
             writer.push(context, change).await?;
         }
         writer.flush(context, false).await
-    }
-
-    /// IGNORE leaves a change out, with a warning.
-    fn leave_out(&mut self, context: &mut Context<'_>, error: SqlError) {
-        self.left_out += 1;
-        context.warnings.push(SqlWarning::warning(error.code, error.message));
     }
 }

@@ -155,7 +155,7 @@ pub struct TableWriter<'p> {
     rereads: bool,
     pace: Pace,
     changed: Changed,
-    /// Rows that WITH CHECK OPTION, or IGNORE with a foreign key, has left out.
+    /// Rows that WITH CHECK OPTION has left out.
     left_out: u64,
     /// New rows of the statement that are in the table now, themselves or as a row that ON DUPLICATE KEY UPDATE has changed.
     copied: u64,

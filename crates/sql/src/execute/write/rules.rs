@@ -27,7 +27,10 @@ impl TableWriter<'_> {
             let (run, warnings) = (&context.run, &mut context.warnings);
             let value = match value {
                 Value::Null => Value::Null,
-                value => store_value(value, column, self.storing, run, number, warnings)?,
+                value => {
+                    let position = usize::from(rule.column);
+                    store_value(value, self.table, position, self.storing, run, number, warnings)?
+                }
             };
             new.values[usize::from(rule.column)] = match value {
                 Value::Null if !column.nullable => refuse_null(column, self.storing, warnings)?,
@@ -60,7 +63,12 @@ impl TableWriter<'_> {
         Ok(true)
     }
 
-    fn leave_out(&self, context: &mut Context<'_>, error: SqlError) -> Result<bool, Failure> {
+    /// The error, or with IGNORE false: the change is left out.
+    pub(super) fn leave_out(
+        &self,
+        context: &mut Context<'_>,
+        error: SqlError,
+    ) -> Result<bool, Failure> {
         if !self.ignore {
             return Err(error.into());
         }

@@ -1,6 +1,6 @@
 //! A walk over expressions.
 
-use super::Expr;
+use super::{Expr, JsonResponse};
 
 impl Expr {
     /// Calls `visit` for the direct operands, from left to right. Queries inside of an expression are not walked.
@@ -67,6 +67,14 @@ impl Expr {
                 order_by.iter_mut().for_each(|item| visit(&mut item.expr));
             }
             Expr::Window(call) => visit(&mut call.function),
+            Expr::JsonValue(call) => {
+                visit(&mut call.document);
+                for response in [&mut call.on_empty, &mut call.on_error].into_iter().flatten() {
+                    if let JsonResponse::Default(value) = response {
+                        visit(value);
+                    }
+                }
+            }
             Expr::Trim { remove, operand, .. } => {
                 remove.iter_mut().for_each(|remove| visit(remove));
                 visit(operand);
