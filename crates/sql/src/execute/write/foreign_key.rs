@@ -442,7 +442,7 @@ impl TableWriter<'_> {
         )
     }
 
-    /// Which of these keys of parents nobody has. The others are locked.
+    /// Those of these keys of parents that no row has. The others are locked.
     async fn absent(
         &self,
         context: &mut Context<'_>,
