@@ -130,6 +130,7 @@ pub mod code {
     pub const ER_COLLATION_CHARSET_MISMATCH: u16 = 1253;
     pub const ER_DEPRECATED_UTF8_ALIAS: u16 = 3719;
     pub const ER_DEPRECATED_NATIONAL: u16 = 3720;
+    pub const ER_WARN_DEPRECATED_UTF8MB3_COLLATION: u16 = 3778;
     pub const ER_WARN_DATA_OUT_OF_RANGE: u16 = 1264;
     pub const WARN_DATA_TRUNCATED: u16 = 1265;
     pub const ER_UNKNOWN_COLLATION: u16 = 1273;

@@ -77,8 +77,8 @@ impl Binder<'_> {
     fn node(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         match expr {
             ast::Expr::Literal(literal) => {
-                if let ast::Literal::CharsetString { charset, .. } = literal {
-                    self.warn_of_alias(charset);
+                if let ast::Literal::CharsetString { charset, is_national, .. } = literal {
+                    self.warn_of_charset(charset, is_national.0);
                 }
                 Ok(Expr::Const(literal_value(literal, &self.environment)?))
             }
@@ -188,7 +188,7 @@ impl Binder<'_> {
             ast::Expr::JsonValue(call) => self.json_value(call, scope),
             ast::Expr::ConvertUsing { operand, charset } => {
                 let operand = self.text_expr(operand, scope)?;
-                let target = match self.default_collation(charset)? {
+                let target = match self.default_collation(charset, false)? {
                     Collation::Binary => ColumnType::Varbinary { length: 65_535 },
                     collation => ColumnType::Text { bytes_max: u32::MAX, collation },
                 };
@@ -810,14 +810,17 @@ impl Binder<'_> {
         Ok(match target {
             ast::CastType::Signed => ColumnType::Int { width: IntWidth::W8, unsigned: false },
             ast::CastType::Unsigned => ColumnType::Int { width: IntWidth::W8, unsigned: true },
-            ast::CastType::Char { length: None, charset, binary } => ColumnType::Text {
-                bytes_max: u32::MAX,
-                collation: self.cast_collation(charset, *binary)?,
-            },
-            ast::CastType::Char { length: written, charset, binary } => ColumnType::Varchar {
-                length: length(written),
-                collation: self.cast_collation(charset, *binary)?,
-            },
+            ast::CastType::Char { length: written, charset, binary, is_national } => {
+                let own = match charset {
+                    None => self.environment.collation,
+                    Some(name) => self.default_collation(name, is_national.0)?,
+                };
+                let collation = if *binary { own.charset().bin_collation() } else { own };
+                match written {
+                    None => ColumnType::Text { bytes_max: u32::MAX, collation },
+                    Some(_) => ColumnType::Varchar { length: length(written), collation },
+                }
+            }
             ast::CastType::Binary { length: None } => ColumnType::Blob { bytes_max: u32::MAX },
             // CAST(x AS BINARY(n)) pads to n.
             ast::CastType::Binary { length: written } => {
@@ -851,18 +854,6 @@ impl Binder<'_> {
             ast::CastType::Json => ColumnType::Json,
             ast::CastType::Unsupported { feature } => return Err(SqlError::not_supported(feature)),
         })
-    }
-
-    fn cast_collation(
-        &mut self,
-        charset: &Option<String>,
-        binary: bool,
-    ) -> Result<Collation, SqlError> {
-        let own = match charset {
-            None => self.environment.collation,
-            Some(name) => self.default_collation(name)?,
-        };
-        Ok(if binary { own.charset().bin_collation() } else { own })
     }
 }
 

@@ -33,7 +33,7 @@ pub fn literal_value(literal: &ast::Literal, environment: &Environment) -> Resul
         }
         ast::Literal::Float(number) => Value::Double(*number),
         ast::Literal::String(bytes) => text_value(bytes.clone(), environment),
-        ast::Literal::CharsetString { charset, value } => introduced_value(charset, value)?,
+        ast::Literal::CharsetString { charset, value, .. } => introduced_value(charset, value)?,
         ast::Literal::Hex(bytes) | ast::Literal::Bits(bytes) => {
             Value::Bytes(bytes.as_slice().into())
         }
@@ -104,26 +104,61 @@ pub fn text_value(bytes: Vec<u8>, environment: &Environment) -> Value {
     }
 }
 
-/// Warning 3719: the character set was named by its old name.
-pub fn alias_warning(charset: &str) -> Option<SqlError> {
-    charset.eq_ignore_ascii_case("utf8").then(|| {
-        SqlError::new(
+/// A warning about the name of a character set: 3719 for its old name, 1287 for utf8mb3.
+pub fn charset_warning(charset: &str) -> Option<SqlError> {
+    if charset.eq_ignore_ascii_case("utf8") {
+        return Some(SqlError::new(
             code::ER_DEPRECATED_UTF8_ALIAS,
             "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a \
              future release. Please consider using UTF8MB4 in order to be unambiguous.",
+        ));
+    }
+    charset.eq_ignore_ascii_case("utf8mb3").then(|| {
+        SqlError::new(
+            code::ER_WARN_DEPRECATED_SYNTAX,
+            "'utf8mb3' is deprecated and will be removed in a future release. Please use utf8mb4 instead",
         )
     })
 }
 
+/// Warning 3778 about a collation of utf8mb3.
+pub fn collation_warning(collation: &str) -> Option<SqlError> {
+    let own = Collation::by_name(collation).filter(|own| own.charset() == Charset::Utf8mb3)?;
+    let message = format!(
+        "'{}' is a collation of the deprecated character set UTF8MB3. Please consider using UTF8MB4 with an \
+         appropriate collation instead.",
+        own.name()
+    );
+    Some(SqlError::new(code::ER_WARN_DEPRECATED_UTF8MB3_COLLATION, message))
+}
+
 impl Binder<'_> {
-    pub fn warn_of_alias(&mut self, charset: &str) {
-        if let Some(warning) = alias_warning(charset) {
+    /// Warns of a character set that the statement names. The text of a view warned when it was written.
+    pub fn warn_of_charset(&mut self, charset: &str, is_national: bool) {
+        let national = || {
+            SqlError::new(
+                code::ER_DEPRECATED_NATIONAL,
+                "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a \
+                 future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.",
+            )
+        };
+        let warning = if is_national { Some(national()) } else { charset_warning(charset) };
+        if let Some(warning) = warning.filter(|_| self.views.is_empty()) {
+            self.warn(warning);
+        }
+    }
+    pub fn warn_of_collation(&mut self, collation: &str) {
+        if let Some(warning) = collation_warning(collation).filter(|_| self.views.is_empty()) {
             self.warn(warning);
         }
     }
     /// The default collation of a character set that the statement names.
-    pub fn default_collation(&mut self, charset: &str) -> Result<Collation, SqlError> {
-        self.warn_of_alias(charset);
+    pub fn default_collation(
+        &mut self,
+        charset: &str,
+        is_national: bool,
+    ) -> Result<Collation, SqlError> {
+        self.warn_of_charset(charset, is_national);
         Collation::default_of_charset(charset)
             .ok_or_else(|| SqlError::unknown_character_set(charset))
     }

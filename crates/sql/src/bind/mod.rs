@@ -70,7 +70,7 @@ use crate::plan::{InsertPlan, ParamKind, Plan, PlanKind, SelectPlan, Slot, is_as
 use crate::statistics::TableStatistics;
 
 use joined_change::is_single;
-pub use literal::{alias_warning, literal_value, text_value};
+pub use literal::{charset_warning, collation_warning, literal_value, text_value};
 pub use select::{column_info, expression_info};
 use switch::OptimizerSwitch;
 pub use window::frame_illegal;

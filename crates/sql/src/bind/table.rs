@@ -198,7 +198,10 @@ impl Binder<'_> {
         let collation = collation_of(options.charset.as_deref(), options.collation.as_deref())?
             .unwrap_or(database_collation);
         if let Some(charset) = &options.charset {
-            self.warn_of_alias(charset);
+            self.warn_of_charset(charset, false);
+        }
+        if let Some(collation) = &options.collation {
+            self.warn_of_collation(collation);
         }
         let comment = options.comment.clone().unwrap_or_default();
         if TABLE_COMMENT_LENGTH_MAX < comment.chars().count() {
@@ -269,15 +272,11 @@ impl Binder<'_> {
             ));
         }
         let column_type = column_type(&definition.name, &definition.data_type, table_collation)?;
-        if definition.data_type.is_national {
-            self.warn(SqlError::new(
-                code::ER_DEPRECATED_NATIONAL,
-                "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a \
-                 future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.",
-            ));
-        }
         if let Some(charset) = &definition.data_type.charset {
-            self.warn_of_alias(charset);
+            self.warn_of_charset(charset, definition.data_type.is_national);
+        }
+        if let Some(collation) = &definition.data_type.collation {
+            self.warn_of_collation(collation);
         }
         let nullable = definition.nullable.unwrap_or(true) && !definition.primary_key;
         if definition.nullable == Some(true) && definition.primary_key {

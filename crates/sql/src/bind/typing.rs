@@ -182,6 +182,7 @@ impl Binder<'_> {
         }
         let collation =
             Collation::by_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
+        self.warn_of_collation(name);
         Ok(Expr::Collate(Box::new(bound), collation))
     }
 

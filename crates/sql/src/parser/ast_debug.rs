@@ -56,7 +56,7 @@ fn write_literal(f: &mut Formatter<'_>, literal: &Literal) -> fmt::Result {
         Literal::Decimal(text) => write!(f, "{text}d"),
         Literal::Float(value) => write!(f, "{value:e}"),
         Literal::String(value) => write_text(f, value),
-        Literal::CharsetString { charset, value } => {
+        Literal::CharsetString { charset, value, .. } => {
             write!(f, "_{charset}")?;
             write_text(f, value)
         }

@@ -504,7 +504,11 @@ impl Parser<'_> {
                 | Literal::Hex(value)
                 | Literal::Bits(value)
                 | Literal::CharsetString { value, .. },
-            ) => Ok(Expr::Literal(Literal::CharsetString { charset, value })),
+            ) => Ok(Expr::Literal(Literal::CharsetString {
+                charset,
+                value,
+                is_national: IsNational(false),
+            })),
             _ => self.syntax_error(),
         }
     }

@@ -269,6 +269,7 @@ impl Parser<'_> {
             "CHAR" | "CHARACTER" | "NCHAR" => {
                 let length = self.optional_width()?;
                 let binary = self.accept("BINARY");
+                let mut is_national = false;
                 let charset = if self.accept("CHARSET") || self.accept_two("CHARACTER", "SET") {
                     Some(self.charset_name()?)
                 } else if self.accept("ASCII") {
@@ -276,15 +277,19 @@ impl Parser<'_> {
                 } else if self.accept("UNICODE") {
                     Some("ucs2".to_string())
                 } else {
-                    (word == "NCHAR").then(|| "utf8mb3".to_string())
+                    is_national = word == "NCHAR";
+                    is_national.then(|| "utf8mb3".to_string())
                 };
                 let binary = binary || self.accept("BINARY");
-                CastType::Char { length, charset, binary }
+                let is_national = IsNational(is_national);
+                CastType::Char { length, charset, binary, is_national }
             }
             "NATIONAL" => {
                 self.expect_any(&["CHAR", "CHARACTER"])?;
                 let length = self.optional_width()?;
-                CastType::Char { length, charset: Some("utf8mb3".to_string()), binary: false }
+                let charset = Some("utf8mb3".to_string());
+                let is_national = IsNational(true);
+                CastType::Char { length, charset, binary: false, is_national }
             }
             "BINARY" => CastType::Binary { length: self.optional_width()? },
             "DECIMAL" | "DEC" => {

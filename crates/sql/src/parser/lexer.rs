@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use types::SqlMode;
 
 use super::Dialect;
-use super::ast::Literal;
+use super::ast::{IsNational, Literal};
 use super::keywords::is_spaceless_function;
 use super::limits::VERSION_NUMBER;
 
@@ -593,6 +593,7 @@ pub fn decode_literal(text: &[u8], token: Token, dialect: Dialect) -> Option<Lit
         TokenKind::NationalString => Literal::CharsetString {
             charset: "utf8mb3".to_string(),
             value: decode_string(&bytes[1..], dialect),
+            is_national: IsNational(true),
         },
         TokenKind::HexNumber => Literal::Hex(decode_hex(&bytes[2..])),
         TokenKind::HexString => Literal::Hex(decode_hex(&bytes[2..bytes.len() - 1])),

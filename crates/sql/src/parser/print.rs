@@ -282,7 +282,7 @@ impl Printer<'_> {
                 // The binder takes such a string as bytes.
                 Err(_) => self.charset_string("binary", value),
             },
-            Literal::CharsetString { charset, value } => self.charset_string(charset, value),
+            Literal::CharsetString { charset, value, .. } => self.charset_string(charset, value),
             Literal::Hex(value) => self.hex(value),
             Literal::Bits(value) => self.bits(value),
             Literal::Date(value) => self.temporal("DATE", value),
@@ -884,7 +884,7 @@ impl Printer<'_> {
         match target {
             CastType::Signed => self.push("signed"),
             CastType::Unsigned => self.push("unsigned"),
-            CastType::Char { length, charset, binary } => {
+            CastType::Char { length, charset, binary, .. } => {
                 self.push("char");
                 self.widths(*length, None);
                 if let Some(charset) = charset {

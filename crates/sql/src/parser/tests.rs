@@ -208,10 +208,13 @@ fn operands() {
         ),
         ("cast(a as signed)", "(cast a Signed)"),
         ("cast(a as unsigned integer)", "(cast a Unsigned)"),
-        ("cast(a as char)", "(cast a Char { length: None, charset: None, binary: false })"),
+        (
+            "cast(a as char)",
+            "(cast a Char { length: None, charset: None, binary: false, is_national: _ })",
+        ),
         (
             "cast(a as char(5) character set latin1)",
-            "(cast a Char { length: Some(5), charset: Some(\"latin1\"), binary: false })",
+            "(cast a Char { length: Some(5), charset: Some(\"latin1\"), binary: false, is_national: _ })",
         ),
         ("cast(a as binary(3))", "(cast a Binary { length: Some(3) })"),
         ("cast(a as decimal(10,2))", "(cast a Decimal { precision: Some(10), scale: Some(2) })"),

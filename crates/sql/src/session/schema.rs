@@ -14,7 +14,7 @@ use crate::bind::table::{
     check_name, check_written_name, collation_of, engine_name, index_definition,
 };
 use crate::bind::view::find_view;
-use crate::bind::{Binder, alias_warning, find_table};
+use crate::bind::{Binder, find_table};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
 use crate::information_schema;
@@ -162,10 +162,9 @@ impl Session {
         collation: Option<&str>,
     ) -> Result<u64, Failure> {
         check_name(name, code::ER_WRONG_DB_NAME, "database")?;
+        let collation_name = collation;
         let collation = collation_of(charset, collation)?.unwrap_or_default();
-        if let Some(warning) = charset.and_then(alias_warning) {
-            self.note(WarningLevel::Warning, warning);
-        }
+        self.warn_of_names(charset, collation_name);
         let exists = SqlError::new(
             code::ER_DB_CREATE_EXISTS,
             format!("Can't create database '{name}'; database exists"),

@@ -15,7 +15,7 @@ use super::variables::{
     parse_sql_mode, parse_time_zone, read_only,
 };
 use crate::bind::switch::OptimizerSwitch;
-use crate::bind::{Binder, alias_warning};
+use crate::bind::{Binder, charset_warning, collation_warning};
 use crate::error::{SqlError, code};
 use crate::execute::{Context, Failure};
 use crate::parser::ast;
@@ -120,9 +120,7 @@ impl Session {
         charset: Option<&str>,
         collation: Option<&str>,
     ) -> Result<(), SqlError> {
-        if let Some(warning) = charset.and_then(alias_warning) {
-            self.note(WarningLevel::Warning, warning);
-        }
+        self.warn_of_names(charset, collation);
         let charset = charset.map_or(Ok(Charset::Utf8mb4), client_charset)?;
         let collation = match collation {
             None => charset.default_collation(),
@@ -148,7 +146,16 @@ impl Session {
         self.set_environment(self.environment.database.clone());
     }
 
+    /// Warns of names of character sets and collations.
+    pub(super) fn warn_of_names(&mut self, charset: Option<&str>, collation: Option<&str>) {
+        let warnings = [charset.and_then(charset_warning), collation.and_then(collation_warning)];
+        for warning in warnings.into_iter().flatten() {
+            self.note(WarningLevel::Warning, warning);
+        }
+    }
+
     fn set_character_set(&mut self, charset: Option<&str>) -> Result<(), SqlError> {
+        self.warn_of_names(charset, None);
         let charset = charset.map_or(Ok(Charset::Utf8mb4), client_charset)?;
         self.settings.character_set_client = charset;
         self.settings.character_set_results = Some(charset.default_collation());
@@ -492,6 +499,7 @@ impl Session {
                 let charset =
                     if is_default { "utf8mb4".into() } else { charset_text(value, &required()?) };
                 self.settings.character_set_client = client_charset(&charset)?;
+                self.warn_of_names(Some(&charset), None);
                 self.set_environment(self.environment.database.clone());
             }
             "character_set_results" => {
@@ -499,7 +507,10 @@ impl Session {
                     (_, true) => Some(Collation::DEFAULT),
                     (None, false) => None,
                     (Some(text), false) => {
-                        Some(served_charset(&charset_text(value, text))?.default_collation())
+                        let charset = charset_text(value, text);
+                        let collation = served_charset(&charset)?.default_collation();
+                        self.warn_of_names(Some(&charset), None);
+                        Some(collation)
                     }
                 };
             }
@@ -508,6 +519,7 @@ impl Session {
                     if is_default { "utf8mb4".into() } else { charset_text(value, &required()?) };
                 let collation = Collation::default_of_charset(&charset)
                     .ok_or_else(|| SqlError::unknown_character_set(&charset))?;
+                self.warn_of_names(Some(&charset), None);
                 self.set_collation(collation);
             }
             "collation_connection" => {
@@ -515,6 +527,9 @@ impl Session {
                     true => Collation::DEFAULT,
                     false => known_collation(&required()?)?,
                 };
+                if collation.charset() == Charset::Utf8mb3 {
+                    self.warn_of_names(None, Some(collation.name()));
+                }
                 self.set_collation(collation);
             }
             // They follow the database and the server, so only the value that they have is accepted.

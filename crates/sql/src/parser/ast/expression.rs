@@ -28,6 +28,8 @@ pub enum Literal {
     CharsetString {
         charset: String,
         value: Vec<u8>,
+        /// It was written N'...'.
+        is_national: IsNational,
     },
     /// 0x41, x'41': bytes, big-endian when used as a number.
     Hex(Vec<u8>),
@@ -266,6 +268,24 @@ pub enum JsonResponse {
 }
 
 /// The target of CAST and CONVERT.
+/// Whether the character set was named by NATIONAL. Warnings depend on it, and nothing else: trees that differ in it alone
+/// are equal, because what is printed names the character set.
+#[derive(Clone, Copy)]
+pub struct IsNational(pub bool);
+
+impl PartialEq for IsNational {
+    fn eq(&self, _: &IsNational) -> bool {
+        true
+    }
+}
+impl Eq for IsNational {}
+
+impl std::fmt::Debug for IsNational {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("_")
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CastType {
     Signed,
@@ -276,6 +296,8 @@ pub enum CastType {
         charset: Option<String>,
         /// BINARY: the `_bin` collation of the character set.
         binary: bool,
+        /// NCHAR or NATIONAL CHAR, which mean a character set.
+        is_national: IsNational,
     },
     Binary {
         length: Option<u64>,
