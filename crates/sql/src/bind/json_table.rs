@@ -99,15 +99,16 @@ impl Binder<'_> {
                 let position = self.add_column(name, &column_type, collected)?;
                 JsonTableColumn::Ordinality { position }
             }
-            ast::JsonTableColumn::Value { name, data_type, path, on_empty, on_error } => {
-                let column_type = self.json_column_type(name, data_type)?;
+            ast::JsonTableColumn::Value(value) => {
+                let name = &value.name;
+                let column_type = self.json_column_type(name, &value.data_type)?;
                 let position = self.add_column(name, &column_type, collected)?;
                 JsonTableColumn::Value {
                     position,
                     name: name.clone(),
-                    path: parsed_path(path)?,
-                    on_empty: response(on_empty.as_ref(), name, &column_type)?,
-                    on_error: response(on_error.as_ref(), name, &column_type)?,
+                    path: parsed_path(&value.path)?,
+                    on_empty: response(value.on_empty.as_ref(), name, &column_type)?,
+                    on_error: response(value.on_error.as_ref(), name, &column_type)?,
                     column_type,
                 }
             }

@@ -354,17 +354,20 @@ pub enum JsonTableColumn {
     /// `name FOR ORDINALITY`.
     Ordinality { name: String },
     /// `name type PATH path`.
-    Value {
-        name: String,
-        data_type: DataType,
-        path: Vec<u8>,
-        on_empty: Option<JsonResponse>,
-        on_error: Option<JsonResponse>,
-    },
+    Value(Box<JsonTableValue>),
     /// `name type EXISTS PATH path`.
     Exists { name: String, data_type: DataType, path: Vec<u8> },
     /// `NESTED PATH path COLUMNS (...)`.
     Nested { path: Vec<u8>, columns: Vec<JsonTableColumn> },
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct JsonTableValue {
+    pub name: String,
+    pub data_type: DataType,
+    pub path: Vec<u8>,
+    pub on_empty: Option<JsonResponse>,
+    pub on_error: Option<JsonResponse>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

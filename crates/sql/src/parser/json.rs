@@ -110,6 +110,7 @@ impl Parser<'_> {
             return Ok(JsonTableColumn::Exists { name, data_type, path });
         }
         let (on_empty, on_error) = self.json_responses()?;
-        Ok(JsonTableColumn::Value { name, data_type, path, on_empty, on_error })
+        let value = JsonTableValue { name, data_type, path, on_empty, on_error };
+        Ok(JsonTableColumn::Value(Box::new(value)))
     }
 }

@@ -146,7 +146,7 @@ impl Printer {
             self.value(own.value(position))?;
         }
         self.indent = self.indent.map(|level| level - 1);
-        if 0 < own.len() {
+        if !own.is_empty() {
             self.line();
         }
         self.out.push(close);

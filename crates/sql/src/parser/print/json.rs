@@ -61,13 +61,13 @@ impl Printer<'_> {
                 self.name(name);
                 self.push(" for ordinality");
             }
-            JsonTableColumn::Value { name, data_type, path, on_empty, on_error } => {
-                self.name(name);
-                self.data_type(data_type);
+            JsonTableColumn::Value(value) => {
+                self.name(&value.name);
+                self.data_type(&value.data_type);
                 self.push(" path ");
-                self.literal(&Literal::String(path.clone()));
-                self.json_response(on_empty.as_ref(), " on empty");
-                self.json_response(on_error.as_ref(), " on error");
+                self.literal(&Literal::String(value.path.clone()));
+                self.json_response(value.on_empty.as_ref(), " on empty");
+                self.json_response(value.on_error.as_ref(), " on error");
             }
             JsonTableColumn::Exists { name, data_type, path } => {
                 self.name(name);
