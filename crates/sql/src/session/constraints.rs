@@ -154,7 +154,7 @@ impl Session {
         Ok(())
     }
 
-    /// Enforces what is new, if the rows allow it.
+    /// Enforces the new constraints, if the rows allow it.
     pub(super) async fn begin_checks(
         &mut self,
         table: TableId,
