@@ -130,6 +130,8 @@ pub enum SchemaError {
     Withdrawn,
     /// The table has had another change meanwhile.
     TableChanged(String),
+    /// A CHECK of the database has the name.
+    CheckExists(String),
 }
 wire_enum!(SchemaError {
     0 => DatabaseExists(name),
@@ -142,6 +144,7 @@ wire_enum!(SchemaError {
     7 => MemoryFull(table),
     8 => Withdrawn,
     9 => TableChanged(name),
+    10 => CheckExists(name),
 });
 
 /// The definition of the hidden table that enforces a unique key: its primary key is the unique key's parts, its other

@@ -126,6 +126,7 @@ pub(super) fn change(
             if known(catalogue, table.id)?.version != *planned {
                 return Err(SchemaError::TableChanged(table.name.clone()));
             }
+            check_names(catalogue, table, Some(table.id))?;
             store(catalogue, (**table).clone(), version);
         }
     }
@@ -335,6 +336,7 @@ fn create_table(
         return Err(SchemaError::TableExists(table.name));
     }
     check_table_count(catalogue)?;
+    check_names(catalogue, &table, None)?;
     table.id = next_table_id(catalogue);
     table.state = TableState::Public;
     let id = table.id;
@@ -460,6 +462,29 @@ fn rename_index(
     Ok(())
 }
 
+/// Names of CHECKs are unique in their database, in any case of letters. `own` is the table itself if it is there.
+fn check_names(
+    catalogue: &Catalogue,
+    table: &Table,
+    own: Option<TableId>,
+) -> Result<(), SchemaError> {
+    if table.constraints.checks.is_empty() {
+        return Ok(());
+    }
+    let others = catalogue.tables.values().filter(|other| {
+        Some(other.id) != own
+            && other.state == TableState::Public
+            && other.database.eq_ignore_ascii_case(&table.database)
+    });
+    let names = others.flat_map(|other| &other.constraints.checks);
+    let taken: BTreeSet<String> = names.map(|check| check.name.to_lowercase()).collect();
+    let mut checks = table.constraints.checks.iter();
+    match checks.find(|check| taken.contains(&check.name.to_lowercase())) {
+        Some(check) => Err(SchemaError::CheckExists(check.name.clone())),
+        None => Ok(()),
+    }
+}
+
 fn rename_table(
     catalogue: &mut Catalogue,
     id: TableId,
@@ -475,7 +500,6 @@ fn rename_table(
         }
         Some(_) => {}
     }
-    unname(catalogue, &old);
     let mut table = (*old).clone();
     table.name = name.into();
     // Names that were made of the table's follow it.
@@ -489,8 +513,10 @@ fn rename_table(
         check.name = check.name_in(&old.name, name);
     }
     table.constraints.sort_checks();
+    table.database = catalogue.databases[&database.to_lowercase()].name.clone();
+    check_names(catalogue, &table, Some(id))?;
+    unname(catalogue, &old);
     let target = catalogue.databases.get_mut(&database.to_lowercase()).expect("found above");
-    table.database = target.name.clone();
     target.tables.insert(table.name.clone(), id);
     let (database, name) = (table.database.clone(), table.name.clone());
     store(catalogue, table, version);
@@ -559,6 +585,39 @@ mod tests {
         let unknown = Err(SchemaError::UnknownDatabase("e".into()));
         assert_eq!(create_view(&mut own, &elsewhere, true), unknown);
         assert_eq!(names(&own), ["v"]);
+    }
+
+    /// The name of a CHECK is free in other databases only, and follows the name of its table.
+    #[test]
+    fn names_of_checks_are_unique_in_a_database() {
+        let mut own = catalogue();
+        let template = own.tables.values().next().expect("a table of the system").clone();
+        let expression =
+            types::ColumnExpression { text: "true".into(), collation: Collation::default() };
+        let table = |name: &str, check: &str| {
+            let mut table =
+                Table { name: name.into(), database: "d".into(), ..(*template).clone() };
+            table.indexes.truncate(1);
+            table.constraints.checks = vec![types::Check {
+                name: check.into(),
+                expression: expression.clone(),
+                enforced: true,
+            }];
+            table
+        };
+        let version = SchemaVersion(7);
+        let exists = |name: &str| Err(SchemaError::CheckExists(name.into()));
+        assert_eq!(create_table(&mut own, table("a", "a_chk_1"), version), Ok(()));
+        assert_eq!(create_table(&mut own, table("b", "A_CHK_1"), version), exists("A_CHK_1"));
+        assert_eq!(create_table(&mut own, table("b", "c_chk_1"), version), Ok(()));
+        let a = own.table("d", "a").expect("made above").id;
+        let b = own.table("d", "b").expect("made above").id;
+        assert_eq!(rename_table(&mut own, a, "d", "c", version), exists("c_chk_1"));
+        assert!(own.table("d", "a").is_some());
+        assert_eq!(rename_table(&mut own, a, "d", "e", version), Ok(()));
+        assert_eq!(own.table("d", "e").expect("renamed").constraints.checks[0].name, "e_chk_1");
+        assert_eq!(rename_table(&mut own, b, "d", "f", version), Ok(()));
+        assert_eq!(own.table("d", "f").expect("renamed").constraints.checks[0].name, "c_chk_1");
     }
 
     /// The bound counts each view once: a view that replaces another gives back the bytes of that.

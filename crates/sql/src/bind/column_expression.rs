@@ -307,6 +307,14 @@ fn shape(expr: &mut Expr) {
     }
 }
 
+/// A LIKE of the sql_mode NO_BACKSLASH_ESCAPES has no escape in the default one either.
+fn write_escapes(expr: &mut Expr) {
+    expr.for_each_child_mut(&mut write_escapes);
+    if let Expr::Like { escape: escape @ None, .. } = expr {
+        *escape = Some(Box::new(Expr::Literal(Literal::String(Vec::new()))));
+    }
+}
+
 fn taken(expr: &mut Expr) -> Expr {
     std::mem::replace(expr, Expr::Literal(Literal::Null))
 }
@@ -379,6 +387,9 @@ impl Binder<'_> {
         let mut columns = Vec::new();
         let mut shaped = expr.clone();
         check_and_shape(owner, &mut shaped, &mut columns)?;
+        if self.environment.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES) {
+            write_escapes(&mut shaped);
+        }
         for name in &columns {
             check_column(owner, name, table, position)?;
         }

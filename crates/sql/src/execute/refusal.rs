@@ -3,6 +3,7 @@
 use client::{Refusal, SchemaError};
 use types::{Catalogue, TableId};
 
+use crate::bind::constraint::duplicate_check;
 use crate::error::{SqlError, code};
 
 /// Why a statement failed, and its effects that stay.
@@ -189,6 +190,7 @@ fn schema_error(error: SchemaError, catalogue: &Catalogue) -> SqlError {
         // Whoever has withdrawn something hears that it was killed.
         SchemaError::Withdrawn => SqlError::interrupted(),
         SchemaError::TableChanged(_) => SqlError::definition_changed(),
+        SchemaError::CheckExists(name) => duplicate_check(&name),
         SchemaError::MemoryFull(table) => {
             SqlError::table_full(&table_name(catalogue, table), "some node has")
         }

@@ -595,7 +595,10 @@ impl Session {
             self.take_back_checks(table.id, &checks).await;
             return Err(failure);
         }
-        self.end_checks(table.id, &checks).await?;
+        if let Err(failure) = self.end_checks(table.id, &checks).await {
+            self.take_back_checks(table.id, &checks).await;
+            return Err(failure);
+        }
         if let Some(target) = &steps.renamed {
             let source = ast::ObjectName::new(Some(table.database.clone()), table.name.clone());
             self.rename_table(&source, target).await?;
