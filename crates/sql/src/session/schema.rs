@@ -566,7 +566,7 @@ impl Session {
             return Err(SqlError::not_supported(refused).into());
         }
         check_sequence(&table, &planned)?;
-        self.begin_checks(table.id, &checks).await?;
+        let row_count = self.begin_checks(table.id, &checks).await?;
         if let Err(failure) = self.alter_indexes(&self.newest(&table), &steps).await {
             self.take_back_checks(table.id, &checks).await;
             return Err(failure);
@@ -579,7 +579,7 @@ impl Session {
             let source = ast::ObjectName::new(Some(table.database.clone()), table.name.clone());
             self.rename_table(&source, target).await?;
         }
-        Ok(0)
+        Ok(row_count)
     }
 
     /// Adds, renames and drops indexes that have been checked. An index that is added may be refused by the rows: then those

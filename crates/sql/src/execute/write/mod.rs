@@ -36,7 +36,6 @@ use super::{Changed, Context, Failure, Pace, value_size};
 use crate::error::SqlError;
 use crate::plan::{AssignmentPlan, InsertMode, InsertPlan, NO_RULES, RowCheck, RowRules};
 pub use row_keys::{changes_unique_key, key_too_long};
-pub use rules::{is_computed, value_before};
 use sequence::{Sequence, Wish};
 pub use values::{Storing, default_value, store_value};
 

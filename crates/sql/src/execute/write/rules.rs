@@ -1,7 +1,7 @@
 //! What the definition of a table makes of a row: DEFAULT (expression), generated columns, CHECK.
 
 use types::convert::SqlWarning;
-use types::{ColumnDefault, Value};
+use types::{Column, Value};
 
 use super::values::{refuse_null, store_value};
 use super::{RowChange, TableWriter};
@@ -69,13 +69,8 @@ impl TableWriter<'_> {
     }
 }
 
-/// Is the value of the column computed when the others are there?
-pub fn is_computed(column: &types::Column) -> bool {
-    column.generated.is_some() || matches!(column.default, ColumnDefault::Expression(_))
-}
-
-/// The value of such a column until then.
-pub fn value_before(column: &types::Column) -> Value {
+/// The value of a column until its expression is evaluated.
+pub fn value_before(column: &Column) -> Value {
     match column.nullable {
         true => Value::Null,
         false => column.column_type.implicit_default().to_value(),
