@@ -413,7 +413,12 @@ impl Binder<'_> {
     ) -> Result<(), SqlError> {
         let first = self.slots.len();
         let relations = Relations::of_table(table, None);
-        self.outside(None, |binder| binder.bound(expr, &Scope::of(&relations, owner.place())))?;
+        let bound =
+            self.outside(None, |binder| binder.bound(expr, &Scope::of(&relations, owner.place())));
+        bound.map_err(|error| match unknown_function(&error) {
+            Some(name) => owner.names_function(&format!("`{}`", name.to_lowercase())),
+            None => error,
+        })?;
         let is_allowed = |slot: &Slot| match slot {
             Slot::Now { .. }
             | Slot::CurrentDate
@@ -503,6 +508,15 @@ impl Binder<'_> {
         }
         Ok(rules)
     }
+}
+
+/// The function that error 1305 names.
+fn unknown_function(error: &SqlError) -> Option<&str> {
+    if error.code != code::ER_SP_DOES_NOT_EXIST {
+        return None;
+    }
+    let name = error.message.strip_prefix("FUNCTION ")?.strip_suffix(" does not exist")?;
+    name.rsplit('.').next()
 }
 
 /// An expression of the catalogue was parsed before it was kept.
