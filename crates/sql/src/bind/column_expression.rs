@@ -1,8 +1,8 @@
 //! Expressions of a table's definition: CHECK, DEFAULT (expression) and generated columns.
 //!
-//! A definition checks the expression as MySQL does and keeps its text, in the default sql_mode, with plain names of columns. A
-//! statement that writes rows parses the texts and binds them with its plan ([`Binder::row_rules`]). They are bound in the default
-//! sql_mode, and evaluated with the settings of the session, as in MySQL.
+//! A definition checks the expression as MySQL does and keeps its text, in the default sql_mode, with plain names of
+//! columns. A statement that writes rows parses the texts and binds them with its plan ([`Binder::row_rules`]). They are
+//! bound in the default sql_mode, and evaluated with the settings of the session, as in MySQL.
 
 use std::sync::Arc;
 

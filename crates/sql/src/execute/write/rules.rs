@@ -9,8 +9,8 @@ use crate::error::{SqlError, code};
 use crate::execute::{Context, Failure};
 
 impl TableWriter<'_> {
-    /// Gives the columns values that are computed of others, in the order of the columns: those with DEFAULT (expression) that the
-    /// statement gave none, and generated ones.
+    /// Gives the columns values that are computed of others, in the order of the columns: those with DEFAULT (expression)
+    /// that the statement gave none, and generated ones.
     pub(super) async fn compute_columns(
         &self,
         context: &mut Context<'_>,
@@ -37,8 +37,8 @@ impl TableWriter<'_> {
         Ok(())
     }
 
-    /// May the row be written? 1369 for a row that the view would not show, 3819 for one that a CHECK refuses; with IGNORE a warning,
-    /// and the change is left out. As in MySQL, the sequence has not given a new row its value yet.
+    /// May the row be written? 1369 for a row that the view would not show, 3819 for one that a CHECK refuses; with IGNORE a
+    /// warning, and the change is left out. As in MySQL, the sequence has not given a new row its value yet.
     pub(super) async fn passes_checks(
         &mut self,
         context: &mut Context<'_>,
