@@ -1,8 +1,8 @@
 //! Expressions of a table's definition: CHECK, DEFAULT (expression) and generated columns.
 //!
-//! A definition checks the expression as MySQL does and keeps its text, in the default sql_mode, with plain names of columns. A
-//! statement that writes rows parses the texts and binds them with its plan ([`Binder::row_rules`]). They are bound in the default
-//! sql_mode, and evaluated with the settings of the session, as in MySQL.
+//! A definition checks the expression as MySQL does and keeps its text, in the default sql_mode, with plain names of
+//! columns. A statement that writes rows parses the texts and binds them with its plan ([`Binder::row_rules`]). They are
+//! bound in the default sql_mode, and evaluated with the settings of the session, as in MySQL.
 
 use std::sync::Arc;
 
@@ -413,7 +413,12 @@ impl Binder<'_> {
     ) -> Result<(), SqlError> {
         let first = self.slots.len();
         let relations = Relations::of_table(table, None);
-        self.outside(None, |binder| binder.bound(expr, &Scope::of(&relations, owner.place())))?;
+        let bound =
+            self.outside(None, |binder| binder.bound(expr, &Scope::of(&relations, owner.place())));
+        bound.map_err(|error| match unknown_function(&error) {
+            Some(name) => owner.names_function(&format!("`{}`", name.to_lowercase())),
+            None => error,
+        })?;
         let is_allowed = |slot: &Slot| match slot {
             Slot::Now { .. }
             | Slot::CurrentDate
@@ -504,6 +509,15 @@ impl Binder<'_> {
         }
         Ok(rules)
     }
+}
+
+/// The function that error 1305 names.
+fn unknown_function(error: &SqlError) -> Option<&str> {
+    if error.code != code::ER_SP_DOES_NOT_EXIST {
+        return None;
+    }
+    let name = error.message.strip_prefix("FUNCTION ")?.strip_suffix(" does not exist")?;
+    name.rsplit('.').next()
 }
 
 /// An expression of the catalogue was parsed before it was kept.

@@ -48,7 +48,7 @@ pub fn check_name_length(name: &str) -> Result<(), SqlError> {
     Err(SqlError::new(code::ER_TOO_LONG_IDENT, format!("Identifier name '{name}' is too long")))
 }
 
-/// 1221 and 3106: attributes that a generated column cannot have.
+/// 1221: attributes that a generated column cannot have.
 pub fn check_generated(definition: &ast::ColumnDefinition) -> Result<(), SqlError> {
     if definition.generated.is_none() {
         return Ok(());

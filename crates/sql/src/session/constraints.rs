@@ -175,26 +175,30 @@ impl Session {
         Ok(())
     }
 
-    /// Enforces the new constraints, if the rows allow it.
+    /// Enforces the new constraints, if the rows allow it; the number of rows that were read.
     pub(super) async fn begin_checks(
         &mut self,
         table: TableId,
         steps: &CheckSteps,
-    ) -> Result<(), Failure> {
+    ) -> Result<u64, Failure> {
+        let mut row_count = 0;
         if steps.new.is_empty() {
-            return Ok(());
+            return Ok(row_count);
         }
         self.replace_checks(table, &steps.before, &steps.both()).await?;
         for check in &steps.new {
-            let failure = match self.is_violated(table, check).await {
-                Ok(false) => continue,
-                Ok(true) => SqlError::check_violated(&check.name).into(),
+            let failure = match self.counted_rows(table, check).await {
+                Ok(RowCounts { rows, violations: 0 }) => {
+                    row_count = rows;
+                    continue;
+                }
+                Ok(_) => SqlError::check_violated(&check.name).into(),
                 Err(failure) => failure,
             };
             self.take_back_checks(table, steps).await;
             return Err(failure);
         }
-        Ok(())
+        Ok(row_count)
     }
 
     /// Takes back what [`Self::begin_checks`] has done. KILL does not reach it.
@@ -268,12 +272,11 @@ impl Session {
         Some(SchemaChange::AlterTable { table: Box::new(table), version })
     }
 
-    /// Does a row violate the constraint?
-    async fn is_violated(&mut self, table: TableId, check: &Check) -> Result<bool, Failure> {
+    async fn counted_rows(&mut self, table: TableId, check: &Check) -> Result<RowCounts, Failure> {
         let mut tries = 0;
         loop {
             let version = self.catalogue().version;
-            match self.finds_violation(table, check).await {
+            match self.count_rows(table, check).await {
                 Err(failure) if failure.replan => {
                     tries = self.after_replan(tries, version, &failure.error).await?;
                 }
@@ -282,14 +285,15 @@ impl Session {
         }
     }
 
-    async fn finds_violation(&mut self, table: TableId, check: &Check) -> Result<bool, Failure> {
+    async fn count_rows(&mut self, table: TableId, check: &Check) -> Result<RowCounts, Failure> {
         let catalogue = self.catalogue();
-        let Some(table) = catalogue.table_by_id(table) else { return Ok(false) };
+        let mut counts = RowCounts::default();
+        let Some(table) = catalogue.table_by_id(table) else { return Ok(counts) };
         let text = format!(
-            "select 1 from {}.{} where not ({}) limit 1",
+            "select count(*), count(case when not ({}) then 1 end) from {}.{}",
+            check.expression.text,
             quoted(&table.database),
-            quoted(&table.name),
-            check.expression.text
+            quoted(&table.name)
         );
         let parsed = parse_one(text.as_bytes(), SqlMode::default());
         let (statement, _) = parsed.map_err(SqlError::from)?;
@@ -299,13 +303,12 @@ impl Session {
             ..(*self.environment).clone()
         };
         let plan = Binder::new(&catalogue, &environment, &*self, &[]).plan(&statement)?;
-        let mut found = Found(false);
         self.client.next_statement();
-        let (result, _) = self.run_inside(&plan, Vec::new(), true, &mut found).await;
+        let (result, _) = self.run_inside(&plan, Vec::new(), true, &mut counts).await;
         match result {
             Ok(_) => {
                 self.commit_transaction().await?;
-                Ok(found.0)
+                Ok(counts)
             }
             Err(failure) => {
                 self.rollback_transaction().await;
@@ -362,13 +365,23 @@ fn position_of(checks: &[Check], name: &str) -> Result<usize, SqlError> {
     })
 }
 
-/// Notes whether there is a row.
-struct Found(bool);
+/// How many rows a table has, and how many of them violate a constraint: takes the one row of a query for both.
+#[derive(Default)]
+struct RowCounts {
+    rows: u64,
+    violations: u64,
+}
 
-impl ResultSink for Found {
+impl ResultSink for RowCounts {
     fn columns(&mut self, _columns: &[ColumnInfo]) {}
-    fn row(&mut self, _values: &[ValueRef<'_>]) {
-        self.0 = true;
+    fn row(&mut self, values: &[ValueRef<'_>]) {
+        let count = |value: &ValueRef<'_>| match value {
+            ValueRef::Int(count) => u64::try_from(*count).unwrap_or_default(),
+            ValueRef::UInt(count) => *count,
+            other => unreachable!("{other:?} is no count"),
+        };
+        self.rows = count(&values[0]);
+        self.violations = count(&values[1]);
     }
     fn end_of_rows(&mut self, _info: &OkInfo) {}
     fn ok(&mut self, _info: &OkInfo) {}

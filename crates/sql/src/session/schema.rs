@@ -590,7 +590,7 @@ impl Session {
         }
         check_sequence(&table, &planned)?;
         self.check_dropped_index(&without_dropped_keys(&table, &planned), &planned)?;
-        self.begin_checks(table.id, &checks).await?;
+        let row_count = self.begin_checks(table.id, &checks).await?;
         if let Err(failure) = self.alter_keys(&table, alter, &steps).await {
             self.take_back_checks(table.id, &checks).await;
             return Err(failure);
@@ -603,7 +603,7 @@ impl Session {
             let source = ast::ObjectName::new(Some(table.database.clone()), table.name.clone());
             self.rename_table(&source, target).await?;
         }
-        Ok(0)
+        Ok(row_count)
     }
 
     /// Foreign keys go before indexes change, and come behind them.

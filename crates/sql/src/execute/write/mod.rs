@@ -40,7 +40,6 @@ use crate::plan::{AssignmentPlan, InsertMode, InsertPlan, NO_RULES, RowCheck, Ro
 use foreign_key::{Cascade, ForeignKeys};
 pub use foreign_key::{leading_index, referenced_index};
 pub use row_keys::{changes_unique_key, key_too_long};
-pub use rules::{is_computed, value_before};
 use sequence::{Sequence, Wish};
 pub use values::{Storing, default_value, store_value};
 

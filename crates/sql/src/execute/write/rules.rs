@@ -1,7 +1,7 @@
 //! What the definition of a table makes of a row: DEFAULT (expression), generated columns, CHECK.
 
 use types::convert::SqlWarning;
-use types::{ColumnDefault, Value};
+use types::{Column, Value};
 
 use super::values::{refuse_null, store_value};
 use super::{RowChange, TableWriter};
@@ -9,8 +9,8 @@ use crate::error::{SqlError, code};
 use crate::execute::{Context, Failure};
 
 impl TableWriter<'_> {
-    /// Gives the columns values that are computed of others, in the order of the columns: those with DEFAULT (expression) that the
-    /// statement gave none, and generated ones.
+    /// Gives the columns values that are computed of others, in the order of the columns: those with DEFAULT (expression)
+    /// that the statement gave none, and generated ones.
     pub(super) async fn compute_columns(
         &self,
         context: &mut Context<'_>,
@@ -40,8 +40,8 @@ impl TableWriter<'_> {
         Ok(())
     }
 
-    /// May the row be written? 1369 for a row that the view would not show, 3819 for one that a CHECK refuses; with IGNORE a warning,
-    /// and the change is left out. As in MySQL, the sequence has not given a new row its value yet.
+    /// May the row be written? 1369 for a row that the view would not show, 3819 for one that a CHECK refuses; with IGNORE a
+    /// warning, and the change is left out. As in MySQL, the sequence has not given a new row its value yet.
     pub(super) async fn passes_checks(
         &mut self,
         context: &mut Context<'_>,
@@ -77,13 +77,8 @@ impl TableWriter<'_> {
     }
 }
 
-/// Is the value of the column computed when the others are there?
-pub fn is_computed(column: &types::Column) -> bool {
-    column.generated.is_some() || matches!(column.default, ColumnDefault::Expression(_))
-}
-
-/// The value of such a column until then.
-pub fn value_before(column: &types::Column) -> Value {
+/// The value of a column until its expression is evaluated.
+pub fn value_before(column: &Column) -> Value {
     match column.nullable {
         true => Value::Null,
         false => column.column_type.implicit_default().to_value(),

@@ -4,8 +4,9 @@ use types::convert::{ConvertError, ConvertErrorKind, SqlWarning, StoreMode, Warn
 use types::expr::Columns;
 use types::{Column, ColumnDefault, ColumnType, Table, Value};
 
+use super::rules::value_before;
 use super::sequence::generated_value;
-use super::{NewRow, TableWriter, Wish, is_computed, value_before};
+use super::{NewRow, TableWriter, Wish};
 use crate::error::SqlError;
 use crate::execute::evaluate::shifted;
 use crate::execute::{Context, Failure, Run};
@@ -116,8 +117,8 @@ pub fn default_value(
     warnings: &mut Vec<SqlWarning>,
 ) -> Result<Value, SqlError> {
     match &column.default {
-        _ if is_computed(column) => Ok(value_before(column)),
-        ColumnDefault::Expression(_) => unreachable!("it is computed"),
+        _ if column.generated.is_some() => Ok(value_before(column)),
+        ColumnDefault::Expression(_) => Ok(value_before(column)),
         ColumnDefault::Value(value) => Ok(value.clone()),
         ColumnDefault::Now => Ok(now_value(column, run)),
         // The caller fills it in.
