@@ -204,7 +204,8 @@ pub fn status_bits(flags: StatusFlags, more_results: bool) -> u16 {
         | bit(flags.in_read_only_transaction, status::IN_READ_ONLY_TRANSACTION)
 }
 
-/// The packets that describe the columns of a result set to a client that reads `results`, without EOF. The pipe numbers them.
+/// The packets that describe the columns of a result set to a client that reads `results`, without
+/// EOF. The pipe numbers them.
 fn column_packets(columns: &[ColumnInfo], results: Option<Collation>) -> Vec<u8> {
     let mut out = Vec::new();
     let mut put = |write: &dyn Fn(&mut Vec<u8>)| {
@@ -219,8 +220,9 @@ fn column_packets(columns: &[ColumnInfo], results: Option<Collation>) -> Vec<u8>
     out
 }
 
-/// A column as the wire describes it to a client that reads `results`: texts are of that collation, and as long as their
-/// characters are in its character set. TEXT has as many characters as bytes at most.
+/// A column as the wire describes it to a client that reads `results`: texts are of that collation,
+/// and as long as their characters are in its character set. TEXT has as many characters as bytes
+/// at most.
 fn definition_of(column: &ColumnInfo, results: Option<Collation>) -> ColumnDefinition<'_> {
     let charset = results.map(Collation::charset).unwrap_or_default();
     let flags = &column.flags;
@@ -297,7 +299,7 @@ mod tests {
         }
     }
 
-    /// The collation and the length that a client is told depend on what it reads, as in MySQL.
+    /// The announced collation and length depend on the character set of the results, as in MySQL.
     #[test]
     fn definitions_by_results() {
         let varchar = |collation| ColumnType::Varchar { length: 10, collation };

@@ -83,8 +83,9 @@ impl PlanColumns {
     pub fn new(columns: Vec<ColumnInfo>) -> PlanColumns {
         PlanColumns { columns, encoded: OnceLock::new() }
     }
-    /// The description of the columns for clients that read a collation's character set, encoded by `encode` at the first
-    /// call. All sinks of a process have to encode alike. `None` where the first call was for another collation.
+    /// The description of the columns for clients that read a collation's character set, encoded by
+    /// `encode` at the first call. All sinks of a process have to encode alike. `None` where the
+    /// first call was for another collation.
     pub fn encoded(
         &self,
         collation_id: u16,

@@ -1,10 +1,12 @@
 //! Character sets: of connections, of literals, and of the text in columns.
 //!
-//! Text is UTF-8 in memory, in rows and between nodes. The character set of a text is a property of its collation
-//! ([`Collation::charset`]). It says which characters the text may have, and which bytes it has wherever SQL sees bytes:
-//! LENGTH, HEX, digests, byte strings, the limits of columns, and clients. A character that a character set lacks becomes
-//! `?` where MySQL converts silently; the store of a column refuses it. Character sets in which a byte below 0x80 may be
-//! part of a longer character (sjis, ucs2, ...) could not be lexed and are not served; MySQL refuses some of them as well.
+//! Text is UTF-8 in memory, in rows and between nodes. The character set of a text is a property of
+//! its collation ([`Collation::charset`]). It says which characters the text may have, and which
+//! bytes it has wherever SQL sees bytes: LENGTH, HEX, digests, byte strings, the limits of columns,
+//! and clients. A character that a character set lacks becomes `?` where MySQL converts silently;
+//! the store of a column refuses it. Character sets in which a byte below 0x80 may be part of a
+//! longer character (sjis, ucs2, ...) could not be lexed and are not served; MySQL refuses some of
+//! them as well.
 
 pub mod names;
 
@@ -134,7 +136,8 @@ impl Charset {
             Charset::Latin1 | Charset::Ascii => text.chars().count(),
         }
     }
-    /// The bytes of `text`, as UTF-8, that its first `count` bytes in the character set are, whole characters only.
+    /// The bytes of `text`, as UTF-8, that its first `count` bytes in the character set are, whole
+    /// characters only.
     pub fn prefix_of_size(self, text: &str, count: usize) -> usize {
         match self {
             Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary => {
@@ -153,7 +156,8 @@ impl Charset {
         let held = |character| if self.can_hold(character) { character } else { '?' };
         Cow::Owned(text.chars().map(held).collect())
     }
-    /// Bytes of this character set as text. The error is the length of the bytes that begin them and are well formed.
+    /// Bytes of this character set as text. The error is the length of the bytes that begin them
+    /// and are well formed.
     pub fn decode_exactly(self, bytes: &[u8]) -> Result<Cow<'_, str>, usize> {
         let prefix = match self {
             Charset::Latin1 if !bytes.is_ascii() => {
@@ -327,7 +331,8 @@ mod tests {
         assert_eq!(Ascii.prefix_of_size("ab", 3), 2);
     }
 
-    /// Every byte of latin1 is one character and comes back; the others tell where they end being well formed.
+    /// Every byte of latin1 is one character and comes back; the others tell where they end being
+    /// well formed.
     #[test]
     fn exact_bytes() {
         use Charset::*;

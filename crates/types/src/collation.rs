@@ -16,9 +16,10 @@
 //! - `utf8mb4_0900_as_cs`: the same, then marks, then case.
 //! - `utf8mb4_general_ci`: one weight a character, its upper-case letter without marks; ß is s; all characters beyond
 //!   the basic plane are equal, as in MySQL.
-//! - `utf8mb4_0900_as_ci`: primary weights, then marks, and letters that are another one with a stroke or a ligature.
-//! - `utf8mb4_unicode_520_ci`: as `utf8mb4_unicode_ci`, but most Cyrillic letters with accents are letters of their own. The
-//!   collations of utf8mb3 are as those of utf8mb4.
+//! - `utf8mb4_0900_as_ci`: primary weights, then marks, and letters that are another one with a
+//!   stroke or a ligature.
+//! - `utf8mb4_unicode_520_ci`: as `utf8mb4_unicode_ci`, but most Cyrillic letters with accents are
+//!   letters of their own. The collations of utf8mb3 are as those of utf8mb4.
 //! - the ones of latin1 and ascii: MySQL's weights of the 256 codes (`eight_bit`).
 //! - the `_bin` ones: code points, or codes of latin1.
 //!
@@ -98,7 +99,8 @@ enum Order {
     German2,
 }
 
-/// What MySQL says of a collation: its number, name, character set, PAD SPACE, case-sensitivity and "sortlen".
+/// What MySQL says of a collation: its number, name, character set, PAD SPACE, case-sensitivity and
+/// "sortlen".
 struct Properties {
     id: u16,
     name: &'static str,
@@ -266,14 +268,16 @@ impl Collation {
             Collation::AsciiGeneralCi => Order::EightBit(&eight_bit::UPPER_ASCII),
         }
     }
-    /// Whether an index on the first characters of a text may bound a search for it. Ä is AE in `latin1_german2_ci`, so the
-    /// first character of 'ä' and that of its equal 'ae' have different keys. The same is true of ß and æ in the Unicode
-    /// collations, whose indexes are used all the same: such a search misses those letters at the end of the prefix.
+    /// Whether an index on the first characters of a text may bound a search for it. Ä is AE in
+    /// `latin1_german2_ci`, so the first character of 'ä' and that of its equal 'ae' have different
+    /// keys. The same is true of ß and æ in the Unicode collations, whose indexes are used all the
+    /// same: such a search misses those letters at the end of the prefix.
     pub fn has_prefix_keys(self) -> bool {
         !matches!(self.order(), Order::German2)
     }
-    /// Bytes of a sort key for each byte of a text as UTF-8, at most, where escapes may double each: U+FDFA has 18 weights
-    /// for its three bytes, and where accents and case count they are three lists.
+    /// Bytes of a sort key for each byte of a text as UTF-8, at most, where escapes may double
+    /// each: U+FDFA has 18 weights for its three bytes, and where accents and case count they are
+    /// three lists.
     pub(crate) fn key_bytes_per_text_byte(self) -> usize {
         match self.order() {
             Order::Bytes

@@ -336,7 +336,8 @@ impl ColumnType {
             _ => self.fsp(),
         }
     }
-    /// The length a column definition packet carries: bytes of the longest text of a value, in its character set.
+    /// The length a column definition packet carries: bytes of the longest text of a value, in its
+    /// character set.
     pub fn display_length(&self) -> u32 {
         let fraction = match self.fsp() {
             0 => 0,

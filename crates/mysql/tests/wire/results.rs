@@ -183,7 +183,8 @@ fn values_of_other_kinds() {
         &mut String::new(),
     );
     assert_eq!(out, [&b"\x03\xe5\x80?\x08"[..], "å€✓".as_bytes()].concat());
-    // To a client that wants nothing converted a text has the bytes that it has in its own character set.
+    // To a client that wants nothing converted a text has the bytes that it has in its own
+    // character set.
     out.clear();
     let latin1 = ValueRef::Text("å€", Collation::Latin1SwedishCi);
     let column = types::ColumnType::Varchar { length: 2, collation: Collation::Latin1SwedishCi };

@@ -11,7 +11,9 @@ use types::{Charset, Collation, ColumnDefault, ColumnExpression, SqlMode, Table}
 use super::names::{Relations, Scope};
 use super::{Binder, Environment};
 use crate::error::{SqlError, code};
-use crate::parser::ast::{self, BinaryOperator, ColumnName, Expr, Literal, UnaryOperator};
+use crate::parser::ast::{
+    self, BinaryOperator, ColumnName, Expr, IsNational, Literal, UnaryOperator,
+};
 use crate::parser::{parse_expression, print};
 use crate::plan::{Bound, ColumnRule, RowRules, Slot};
 
@@ -279,7 +281,8 @@ fn shape(expr: &mut Expr) {
         Expr::Literal(Literal::String(value)) if str::from_utf8(value).is_ok() => {
             let value = std::mem::take(value);
             let charset = INTRODUCED.to_string();
-            *expr = Expr::Literal(Literal::CharsetString { charset, value });
+            let is_national = IsNational(false);
+            *expr = Expr::Literal(Literal::CharsetString { charset, value, is_national });
         }
         Expr::Literal(Literal::Bits(value)) => {
             *expr = Expr::Literal(Literal::Hex(std::mem::take(value)));
@@ -325,7 +328,7 @@ const INTRODUCED: &str = "utf8mb4";
 /// Takes the introducers of [`shape`] away: functions look at plain literals, and the plan has their collation.
 fn without_introducers(expr: &mut Expr) {
     expr.for_each_child_mut(&mut without_introducers);
-    if let Expr::Literal(Literal::CharsetString { charset, value }) = expr
+    if let Expr::Literal(Literal::CharsetString { charset, value, .. }) = expr
         && charset == INTRODUCED
     {
         *expr = Expr::Literal(Literal::String(std::mem::take(value)));

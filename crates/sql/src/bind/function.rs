@@ -196,9 +196,9 @@ static REFUSED: &[&str] = &[
     "STATEMENT_DIGEST",
 ];
 
-/// A value of the session. Its text gives way to any other but literals, whose collation is the connection's: it takes
-/// that one, and so never meets a literal of another collation. A text that the connection's character set cannot hold,
-/// the name of a database say, stays as it is.
+/// A value of the session. Its text gives way to any other but literals, whose collation is the
+/// connection's: it takes that one, and so never meets a literal of another collation. A text that
+/// the connection's character set cannot hold, the name of a database say, stays as it is.
 pub fn system_constant(value: Value, connection: Collation) -> Expr {
     Expr::Const(match value {
         Value::Text(text, _) if !connection.is_binary() && connection.charset().holds(&text) => {

@@ -8,7 +8,8 @@ use super::{Binder, Environment};
 use crate::error::{SqlError, code};
 use crate::parser::ast;
 
-/// The value of a literal; strings get the connection's collation, and dates are those that the SQL mode admits.
+/// The value of a literal; strings get the connection's collation, and dates are those that the SQL
+/// mode admits.
 pub fn literal_value(literal: &ast::Literal, environment: &Environment) -> Result<Value, SqlError> {
     let modes = environment.sql_mode.date_modes();
     let admits = |value: DateTime| {
@@ -88,8 +89,9 @@ fn introduced_value(charset: &str, bytes: &[u8]) -> Result<Value, SqlError> {
     }
 }
 
-/// Text if it is UTF-8, else bytes: clients put binary values into string literals. A character that the connection's
-/// character set lacks is `?`, unless the client says that it writes in it: then its bytes are none of its characters.
+/// Text if it is UTF-8, else bytes: clients put binary values into string literals. A character
+/// that the connection's character set lacks is `?`, unless the client says that it writes in it:
+/// then its bytes are none of its characters.
 pub fn text_value(bytes: Vec<u8>, environment: &Environment) -> Value {
     let collation = environment.collation;
     let charset = collation.charset();
@@ -133,7 +135,8 @@ pub fn collation_warning(collation: &str) -> Option<SqlError> {
 }
 
 impl Binder<'_> {
-    /// Warns of a character set that the statement names. The text of a view warned when it was written.
+    /// Warns of a character set that the statement names. The text of a view warned when it was
+    /// written.
     pub fn warn_of_charset(&mut self, charset: &str, is_national: bool) {
         let national = || {
             SqlError::new(

@@ -180,7 +180,8 @@ pub struct Binder<'a> {
     values: &'a [Value],
     /// Parameters that did so, each with its magnitude.
     limit_sizes: Vec<(u16, u32)>,
-    /// Parameters whose texts meet another character set: the plan holds where they have ASCII characters only.
+    /// Parameters whose texts meet another character set: the plan holds where they have ASCII
+    /// characters only.
     ascii_params: Vec<u16>,
 }
 

@@ -732,7 +732,7 @@ fn blob_key(column: &str) -> SqlError {
     )
 }
 
-/// The most bytes of so many characters of a column.
+/// The most bytes of `count` characters of a column.
 fn size_of_characters(column_type: &ColumnType, count: u32) -> u64 {
     let charset = column_type.collation().map_or(Charset::Binary, Collation::charset);
     u64::from(count) * u64::from(charset.character_size_max())

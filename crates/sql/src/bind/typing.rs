@@ -60,8 +60,9 @@ impl Binder<'_> {
         Ok(expr)
     }
 
-    /// Where texts of several character sets meet, it depends on the characters of a parameter whether they mix: a plan
-    /// that was made for ASCII holds for that, and one that was made for other characters for nothing else.
+    /// Where texts of several character sets meet, it depends on the characters of a parameter
+    /// whether they mix: a plan that was made for ASCII holds for that, and one that was made for
+    /// other characters for nothing else.
     fn note_texts(&mut self, expr: &Expr, columns: &[ResultType], coercibilities: &[Coercibility]) {
         let typing = self.typing(columns, coercibilities);
         let mut charsets = Vec::new();

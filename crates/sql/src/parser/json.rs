@@ -17,7 +17,12 @@ impl Parser<'_> {
         let path = self.string_bytes()?;
         let returning = match self.accept("RETURNING") {
             true => self.cast_type()?,
-            false => CastType::Char { length: Some(VALUE_LENGTH), charset: None, binary: false },
+            false => CastType::Char {
+                length: Some(VALUE_LENGTH),
+                charset: None,
+                binary: false,
+                is_national: IsNational(false),
+            },
         };
         let (on_empty, on_error) = self.json_responses()?;
         self.expect_kind(TokenKind::RightParen)?;

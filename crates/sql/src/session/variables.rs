@@ -224,7 +224,8 @@ impl Settings {
     /// How the client's statements are read.
     pub fn dialect(&self) -> Dialect {
         let charset = match self.literal_charset() {
-            // Bytes that are none of its characters stay as they are: a column that is to hold them refuses them.
+            // Bytes that are none of its characters stay as they are: a column that is to hold them
+            // refuses them.
             own @ (Charset::Ascii | Charset::Utf8mb3)
                 if own == self.collation_connection.charset() =>
             {
@@ -234,7 +235,8 @@ impl Settings {
         };
         Dialect { mode: self.sql_mode, charset }
     }
-    /// What the client's literals and parameters are written in: bytes of a binary client are taken as the connection's.
+    /// What the client's literals and parameters are written in: bytes of a binary client are taken
+    /// as the connection's.
     pub fn literal_charset(&self) -> Charset {
         match self.character_set_client {
             Charset::Binary => self.collation_connection.charset(),

@@ -1,9 +1,9 @@
 //! The collations of latin1 and ascii: a weight for each of the 256 codes, as MySQL has them.
 //!
-//! The tables are part of every index on disk and on every replica: never edit them. They are made of what is particular in
-//! each of them: where the order is that of the codes, letters are their upper-case ones, and only those of C0 to DF have
-//! weights of their own, which E0 to FF share (but for the signs × and ÷, and ß and ÿ, which are no pair). The `general` ones
-//! and the Spanish one have a list of letters in their order.
+//! The tables are part of every index on disk and on every replica: never edit them. Most follow
+//! the order of the codes with letters in upper case, and list weights for C0 to DF only, which E0
+//! to FF share (but for the signs × and ÷, and ß and ÿ, which are no pair). The `general` ones and
+//! the Spanish one have a list of letters in their order.
 
 use crate::charset::{latin1_character, latin1_code};
 
@@ -58,8 +58,8 @@ pub(super) static DANISH: Weights = with_letters(b"AAAA[][CEEEEIIIIDNOOOO\\\xd7\
 /// No letter with an accent is one of its own, and ß is S.
 pub(super) static GERMAN1: Weights = with_letters(b"AAAAAAACEEEEIIII\xd0NOOOOO\xd7OUUUUY\xdeS");
 
-/// The letters of `latin1_general_cs` in their order, an upper-case one before its lower-case one; their weights begin at
-/// that of A.
+/// The letters of `latin1_general_cs` in their order, an upper-case one before its lower-case one;
+/// their weights begin at that of A.
 const LETTERS: &[u8; 114] =
     b"Aa\xc0\xe0\xc1\xe1\xc2\xe2\xc3\xe3\xc4\xe4\xc5\xe5\xc6\xe6BbCc\xc7\xe7Dd\xd0\xf0\
     Ee\xc8\xe8\xc9\xe9\xca\xea\xcb\xebFfGgHhIi\xcc\xec\xcd\xed\xce\xee\xcf\xefJjKkLlMmNn\xd1\xf1\
@@ -70,7 +70,8 @@ pub(super) static GENERAL_CS: Weights = general_cs();
 
 const fn general_cs() -> Weights {
     let mut weights = [0; 256];
-    // Signs keep the order of their codes, and follow the letters where they have a greater one than A.
+    // Signs keep the order of their codes, and follow the letters where they have a greater one
+    // than A.
     let mut code = 0;
     while code < b'A' as usize {
         weights[code] = code as u8;
@@ -135,7 +136,8 @@ pub(super) static SPANISH: Weights = {
     weights
 };
 
-/// Of `latin1_german2_ci`: Ä, Ö and Ü are AE, OE and UE, and ß is SS; a 0 where there is one letter. Å comes after Z.
+/// Of `latin1_german2_ci`: Ä, Ö and Ü are AE, OE and UE, and ß is SS; a 0 where there is one
+/// letter. Å comes after Z.
 const fn german2(code: u8) -> (u8, u8) {
     let code = upper_code(code);
     match code {
@@ -171,7 +173,8 @@ pub(super) fn german2_weights(text: &str) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The letter a character is to LIKE and LOCATE in `latin1_german2_ci`, which go by characters: Ä is no A.
+/// The letter a character is to LIKE and LOCATE in `latin1_german2_ci`, which go by characters: Ä
+/// is no A.
 pub(super) fn german2_letter(character: char) -> u32 {
     match latin1_code(character) {
         Some(code) => match german2(code) {
@@ -182,7 +185,8 @@ pub(super) fn german2_letter(character: char) -> u32 {
     }
 }
 
-/// The weight of a character that latin1 lacks, which no text of it has: after all that it has, by its code point.
+/// The weight of a character that latin1 lacks, which no text of it has: after all that it has, by
+/// its code point.
 fn missing(character: char) -> u32 {
     0x100 + u32::from(character)
 }

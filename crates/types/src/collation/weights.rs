@@ -88,8 +88,8 @@ struct Element {
     primary: u32,
     /// The mark, or 0.
     mark: u32,
-    /// The letter, in lower case, that is another one with a stroke, a ligature or so: the algorithm tells them apart with
-    /// the accents. Else 0.
+    /// The letter, in lower case, that is another one with a stroke, a ligature or so: the
+    /// algorithm tells them apart with the accents. Else 0.
     letter: u32,
     /// How the character differs from the plain lower-case one: [`PLAIN`], [`UPPER`], or its own code point.
     variant: u32,
@@ -103,7 +103,8 @@ const UPPER: u32 = 1;
 pub(super) enum Version {
     /// Only й is a letter of its own.
     Latest,
-    /// 5.2: all but those of Е, И, Ж and У with an accent of stress or length are letters of their own, and ґ is г.
+    /// 5.2: all but those of Е, И, Ж and У with an accent of stress or length are letters of their
+    /// own, and ґ is г.
     V520,
 }
 
@@ -240,7 +241,7 @@ fn piece_elements(piece: char, variant: u32, emit: &mut impl FnMut(Element)) {
         }
         return;
     }
-    // The long s is told apart from s with the accents.
+    // The long s differs from s on the level of accents.
     const LONG_S: u32 = 0x17f;
     let letter = if variant == LONG_S { LONG_S } else { 0 };
     emit(Element { primary: single_weight(folded), mark: 0, letter, variant });
@@ -352,8 +353,8 @@ fn put_own(code: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&code.to_be_bytes()[1..]);
 }
 
-/// Appends the second level where case does not count, and letters with a stroke are told apart as accents are: again
-/// without the plain steps at the end.
+/// Appends the second level where case does not count, and letters with a stroke are told apart as
+/// accents are: again without the plain steps at the end.
 pub(super) fn put_accents(text: &str, out: &mut Vec<u8>) {
     out.push(LEVEL);
     let mut plain = 0usize;
@@ -371,7 +372,8 @@ pub(super) fn put_accents(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether two characters differ in case at most: to LIKE and LOCATE where accents count and case does not.
+/// Whether two characters differ in case at most: to LIKE and LOCATE where accents count and case
+/// does not.
 pub(super) fn same_but_case(left: char, right: char) -> bool {
     if !same_primary(left, right, Version::Latest) {
         return false;

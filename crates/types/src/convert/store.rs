@@ -442,7 +442,8 @@ fn limit_end(text: &str, limit: Limit, charset: Charset) -> usize {
     }
 }
 
-/// What is wrong with a string some of whose bytes are no characters of the column's character set: `rest` begins there.
+/// What is wrong with a string some of whose bytes are no characters of the column's character set:
+/// `rest` begins there.
 fn incorrect_string(kept: Value, rest: &[u8]) -> Outcome {
     let mut shown: String = rest.iter().take(6).map(|&b| escaped(b)).collect::<Vec<_>>().concat();
     if rest.len() > 6 {

@@ -243,7 +243,8 @@ fn cast_decimal(number: Decimal, precision: u8, scale: u8, cx: &mut ConvertConte
     }
 }
 
-/// Bytes as a text of the character set. Bytes that are none of its characters give NULL and warning 1300.
+/// Bytes as a text of the character set. Bytes that are none of its characters give NULL and
+/// warning 1300.
 fn decode_bytes<'v>(
     bytes: &'v [u8],
     charset: Charset,
@@ -258,7 +259,8 @@ fn decode_bytes<'v>(
     }
 }
 
-/// MySQL's message of error 1300 about bytes that are no characters: it shows the first three of them.
+/// MySQL's message of error 1300 about bytes that are no characters: it shows the first three of
+/// them.
 pub fn invalid_string(charset: Charset, rest: &[u8]) -> String {
     let digits: String = rest.iter().take(3).map(|byte| format!("{byte:02X}")).collect();
     format!("Invalid {} character string: '{digits}'", charset.name())

@@ -244,7 +244,8 @@ pub struct Typing<'a> {
     pub params: &'a [ResultType],
     /// Of the parameters, one each.
     pub param_derivations: &'a [Derivation],
-    /// The values of the statement's parameters, where they are known. Those behind the end are supplied while it runs.
+    /// The values of the statement's parameters, where they are known. Those behind the end are
+    /// supplied while it runs.
     pub param_values: &'a [Value],
     /// Of literals, and of texts that functions make of numbers.
     pub connection: Collation,
@@ -319,7 +320,8 @@ impl Typing<'_> {
         match text_source(function, arguments.len()) {
             TextSource::NoText => Derivation::NUMERIC,
             TextSource::Connection => {
-                // The names of days and months are of the session's language, which is an argument where it is not English.
+                // The names of days and months are of the session's language, which is an argument
+                // where it is not English.
                 let is_english = |count: usize| arguments.len() == count;
                 let is_ascii = match function {
                     Function::DayName | Function::MonthName => is_english(1),

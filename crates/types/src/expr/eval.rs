@@ -760,8 +760,9 @@ fn uncounted_operand<'r, 'a: 'r, R: Columns + ?Sized>(
             let value = operand(inner, row, ctx)?;
             Ok(Operand::Owned(convert::to_type(value.get(), target, &mut ctx.convert)))
         }
-        // A literal that the collation's character set cannot hold was refused when the expression was settled. What the
-        // session supplies keeps such characters: they equal no others, and are `?` among bytes.
+        // A literal that the collation's character set cannot hold was refused when the expression
+        // was settled. What the session supplies keeps such characters: they equal no others, and
+        // are `?` among bytes.
         Expr::InCollation(inner, collation) => Ok(match operand(inner, row, ctx)? {
             Operand::Ref(ValueRef::Text(text, _)) => Operand::Ref(ValueRef::Text(text, *collation)),
             Operand::Owned(Value::Text(text, _)) => Operand::Owned(Value::Text(text, *collation)),

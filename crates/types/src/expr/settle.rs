@@ -339,8 +339,9 @@ fn agree(
     Ok(())
 }
 
-/// Refuses an operand that would lose characters in the character set of `collation`: a constant that has other ones, and,
-/// where a text is put together, what is no constant and may have them. Any text may become Unicode, and ASCII any text.
+/// Refuses an operand that would lose characters in the character set of `collation`: a constant
+/// that has other ones, and, where a text is put together, an operand that varies and may have
+/// them. Any text may become Unicode, and ASCII any text.
 fn check_conversions<'e>(
     operands: impl Iterator<Item = &'e Expr>,
     own: &[Derivation],

@@ -267,9 +267,8 @@ pub enum JsonResponse {
     Default(Expr),
 }
 
-/// The target of CAST and CONVERT.
-/// Whether the character set was named by NATIONAL. Warnings depend on it, and nothing else: trees that differ in it alone
-/// are equal, because what is printed names the character set.
+/// Whether the character set was named by NATIONAL. Warnings depend on it, and nothing else: trees
+/// that differ in it alone are equal, because the printed form names the character set.
 #[derive(Clone, Copy)]
 pub struct IsNational(pub bool);
 
@@ -286,6 +285,7 @@ impl std::fmt::Debug for IsNational {
     }
 }
 
+/// The target of CAST and CONVERT.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CastType {
     Signed,

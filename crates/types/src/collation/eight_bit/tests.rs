@@ -139,7 +139,7 @@ fn find_and_case() {
     assert_eq!(Collation::Utf8mb3Bin.upper("ÿ"), "Ÿ");
 }
 
-/// Spaces at the end do not count, and what is below a space comes before the end.
+/// Spaces at the end do not count, and a character below a space comes before the end.
 #[test]
 fn padding() {
     for collation in Collation::ALL {

@@ -87,7 +87,8 @@ fn operators_agree() {
     );
 }
 
-/// Texts of two character sets: the collation and coercibility that they have together, "mixed" where they do not mix.
+/// Texts of two character sets: the collation and coercibility that they have together, "mixed"
+/// where they do not mix.
 #[test]
 fn character_sets_together() {
     use Coercibility::*;
@@ -165,7 +166,8 @@ fn character_sets_together() {
     assert_eq!((all.collation, all.coercibility), (Some(Utf8mb4Bin), Explicit));
 }
 
-/// A constant becomes one of the other one's character set if it loses nothing, and what may lose something does not.
+/// A constant becomes one of the other one's character set if it loses nothing, and what may lose
+/// something does not.
 #[test]
 fn conversions_lose_nothing() {
     let latin1 = Collation::Latin1SwedishCi;
