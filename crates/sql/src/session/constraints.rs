@@ -1,9 +1,11 @@
 //! ALTER TABLE of CHECK constraints, and their names when a table gets another one.
 //!
-//! A CHECK that is added, or enforced from now on, must hold for every row, also for those that others write meanwhile. So it is made
-//! known first: when the change of the definition returns, every node uses it, and no transaction that planned without it is left.
-//! Then the rows that are there are read; the constraint is taken back if one of them violates it. Constraints that the statement
-//! drops are enforced until then, so that a failure leaves the table as it was.
+//! A CHECK that is added, or enforced from now on, must hold for every row, also for those that others write meanwhile. So it
+//! is made known first: when the change of the definition returns, every node uses it, and no transaction that planned
+//! without it is left. Then the rows that are there are read; the constraint is taken back if one of them violates it.
+//! Constraints that the statement drops are enforced until then, so that a failure leaves the table as it was.
+//!
+//! If the node of the session fails in between, the constraint stays, enforced, and older rows may violate it.
 
 use std::sync::Arc;
 
