@@ -630,6 +630,7 @@ fn sql_config(
             .map_or(String::new(), |path| path.display().to_string()),
         hostname: hostname.into(),
         max_connections: options.max_connections.min(connections_max()),
+        broken_rule: None,
     }
 }
 
