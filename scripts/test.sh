@@ -166,6 +166,7 @@ if [[ $tier == long ]]; then
     if command -v mariadbd >/dev/null 2>&1; then
         run "client programs against MariaDB" tests/clients/against-mariadb.sh
         [[ -x $skarv ]] && run "written statements against MariaDB" tests/differential/statements.sh compare --binary "$skarv"
+        [[ -x $skarv ]] && run "dumps to and from MariaDB" tests/differential/dumps.sh --binary "$skarv"
         [[ -x $skarv ]] && run "queries over several tables against MariaDB" tests/differential/queries.sh 200000 --from $((SKARV_TEST_DAY * 1000)) --binary "$skarv"
         [[ -x $skarv ]] && run "bench of TPC-H against MariaDB" python3 tests/bench/tpch.py --binary "$skarv" --scale 0.1
         [[ -x $skarv ]] && run "statements against MariaDB" tests/differential/run.sh compare 1000000 --from $((SKARV_TEST_DAY * 1000)) --binary "$skarv"

@@ -6,7 +6,7 @@
 #
 #   SKARV_TEST_PEER      host:port of a second node of the same cluster, for the freshness checks (default: the same)
 #   SKARV_TEST_CACHE     where drivers are installed once (default ~/.cache/skarv-tests)
-#   SKARV_TEST_ONLY      a pattern (bash) of the programs to run, of: cli pymysql connector go freshness java
+#   SKARV_TEST_ONLY      a pattern (bash) of the programs to run, of: cli dump pymysql connector go freshness java
 #   SKARV_TEST_TIMEOUT   seconds for each program (default 180)
 #   SKARV_TEST_COUNT     writes of the freshness check (default 20000)
 #
@@ -100,6 +100,9 @@ local_socket=(--socket "$socket" --tls off)
 if wanted cli; then
     run "cli over TLS" "$here/crud_cli.sh" "${tcp[@]}"
     [[ -n $socket ]] && run "cli over the socket" "$here/crud_cli.sh" "${local_socket[@]}"
+fi
+if wanted dump; then
+    run "dump over TLS" "$here/dump.sh" "${tcp[@]}"
 fi
 if { wanted pymysql || wanted connector; } && prepare python locked install_python; then
     for program in pymysql connector; do

@@ -224,7 +224,14 @@ impl Binder<'_> {
         if matches!(value, ast::Expr::Default(None)) {
             return Ok(InsertValue::Default);
         }
-        check_not_generated(&target.table, column)?;
+        if let Err(refusal) = check_not_generated(&target.table, column) {
+            // MariaDB's dumps have values of generated columns, and load below the strict modes.
+            if self.environment.sql_mode.is_strict() {
+                return Err(refusal);
+            }
+            self.warn(refusal);
+            return Ok(InsertValue::Default);
+        }
         let mut bound = self.bound(value, scope)?;
         self.assigned(&mut bound.expr, column, &target.table, scope);
         self.put_target(&mut bound, target)?;

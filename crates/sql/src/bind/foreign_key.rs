@@ -193,8 +193,7 @@ fn are_compatible(own: &ColumnType, referenced: &ColumnType) -> bool {
 }
 
 fn check_set_null(table: &Table, key: &ForeignKey) -> Result<(), SqlError> {
-    let sets_null =
-        [key.on_delete, key.on_update].iter().any(|action| *action == ReferenceAction::SetNull);
+    let sets_null = [key.on_delete, key.on_update].contains(&ReferenceAction::SetNull);
     let mut columns = key.columns.iter().map(|column| &table.columns[usize::from(*column)]);
     match columns.find(|column| sets_null && !column.nullable) {
         Some(column) => Err(SqlError::new(

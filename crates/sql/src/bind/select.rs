@@ -981,6 +981,9 @@ pub fn column_info(table: &Table, position: usize, alias: &str) -> ColumnInfo {
     if let Some(width) = column.display_width {
         info.length = u32::from(width);
     }
+    if column.column_type.is_numeric() {
+        info.flags.binary = false;
+    }
     info.flags.primary_key = primary_key;
     info.flags.unique_key = unique_key;
     info.flags.multiple_key = multiple_key;
@@ -1012,7 +1015,8 @@ pub fn expression_info(name: &str, own: &ResultType) -> ColumnInfo {
             blob: is_blob,
             unsigned: column_type.is_unsigned(),
             binary: !is_text,
-            numeric: column_type.is_numeric(),
+            // Clients send and dump the values of BIT as bytes.
+            numeric: column_type.is_numeric() && !matches!(column_type, ColumnType::Bit { .. }),
             ..ColumnFlags::default()
         },
         decimals: column_type.decimals(),

@@ -407,7 +407,11 @@ impl Parser<'_> {
             };
             return Ok(DefaultClause::Value(function("NOW", arguments)));
         }
-        Ok(DefaultClause::Value(self.simple_expression()?))
+        // MySQL wants parentheses around a call; MariaDB's SHOW CREATE TABLE leaves them out.
+        Ok(match self.simple_expression()? {
+            call @ Expr::Function { .. } => DefaultClause::Expression(call),
+            value => DefaultClause::Value(value),
+        })
     }
 
     /// CURRENT_TIMESTAMP, CURRENT_TIMESTAMP(), NOW(3): the digits, at most 6.

@@ -33,6 +33,9 @@ use crate::show::create::foreign_key_text;
 /// As in InnoDB.
 const CASCADE_DEPTH_MAX: usize = 15;
 
+/// The place of a foreign key, and the key of the parent; none where the parent's table is missing.
+type WantedParent = (usize, Option<Vec<u8>>);
+
 /// The foreign keys that a table's changes must respect.
 #[derive(Default)]
 pub(super) struct ForeignKeys {
@@ -348,8 +351,8 @@ impl TableWriter<'_> {
         }
     }
 
-    /// The keys of parents that a change must find: each with the place of its foreign key.
-    fn parent_keys(&self, change: &RowChange) -> Result<Vec<(usize, Option<Vec<u8>>)>, SqlError> {
+    /// The keys of parents that a change must find.
+    fn parent_keys(&self, change: &RowChange) -> Result<Vec<WantedParent>, SqlError> {
         let mut keys = Vec::new();
         if change.new.is_none() {
             return Ok(keys);
