@@ -120,6 +120,16 @@ pub fn collation_of(
     Ok(by_name.or(by_charset))
 }
 
+pub fn check_table_comment(table: &str, comment: &str) -> Result<(), SqlError> {
+    match TABLE_COMMENT_LENGTH_MAX < comment.chars().count() {
+        true => Err(SqlError::new(
+            1628,
+            format!("Comment for table '{table}' is too long (max = 2048)"),
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Checks a database's, table's or column's name.
 pub fn check_name(name: &str, error: u16, what: &str) -> Result<(), SqlError> {
     if NAME_LENGTH_MAX < name.chars().count() {
@@ -204,12 +214,7 @@ impl Binder<'_> {
             self.warn_of_collation(collation);
         }
         let comment = options.comment.clone().unwrap_or_default();
-        if TABLE_COMMENT_LENGTH_MAX < comment.chars().count() {
-            return Err(SqlError::new(
-                1628,
-                format!("Comment for table '{}' is too long (max = 2048)", create.name.name),
-            ));
-        }
+        check_table_comment(&create.name.name, &comment)?;
         if columns.is_empty() {
             return Err(SqlError::new(
                 code::ER_TABLE_MUST_HAVE_COLUMNS,
@@ -252,7 +257,7 @@ impl Binder<'_> {
         Ok(table)
     }
 
-    fn column_definition(
+    pub fn column_definition(
         &mut self,
         definition: &ast::ColumnDefinition,
         table_collation: Collation,
@@ -326,7 +331,7 @@ impl Binder<'_> {
         Ok(column)
     }
 
-    fn column_default(
+    pub fn column_default(
         &mut self,
         column: &Column,
         default: &ast::Expr,
@@ -739,7 +744,7 @@ fn size_of_characters(column_type: &ColumnType, count: u32) -> u64 {
 }
 
 /// 1071 when the parts may need more than 3072 bytes.
-fn check_key_length(table: &Table, parts: &[IndexPart]) -> Result<(), SqlError> {
+pub fn check_key_length(table: &Table, parts: &[IndexPart]) -> Result<(), SqlError> {
     let mut length = 0u64;
     for part in parts {
         let column_type = &table.columns[usize::from(part.column)].column_type;
@@ -769,7 +774,7 @@ fn check_key_length(table: &Table, parts: &[IndexPart]) -> Result<(), SqlError> 
 
 /// 1118 when a row of columns of their full lengths is longer than MySQL allows, counted as MySQL does: TEXT and BLOB as
 /// a length and a pointer, characters by the most bytes they take, and a bit for each column that can be NULL.
-fn check_row_size(table: &Table) -> Result<(), SqlError> {
+pub fn check_row_size(table: &Table) -> Result<(), SqlError> {
     let length_size = |bytes: u64| if bytes < 256 { 1 } else { 2 };
     let mut size = 0u64;
     let mut nullable_count = 0;

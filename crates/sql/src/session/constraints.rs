@@ -9,22 +9,17 @@
 
 use std::sync::Arc;
 
-use client::SchemaChange;
 use types::{Check, IndexKind, SqlMode, Table, TableId, ValueRef};
 
 use super::Session;
 use crate::bind::constraint::{NewCheck, check_name_length, duplicate_check};
 use crate::bind::{Binder, Environment};
-use crate::error::{SqlError, code};
+use crate::error::SqlError;
 use crate::execute::Failure;
 use crate::parser::ast::{self, AlterOperation};
 use crate::parser::parse_one;
 use crate::result::{ColumnInfo, OkInfo, ResultSink};
 use crate::show::quoted;
-
-/// How often a change of the constraints is tried when the definition changes meanwhile, and the milliseconds between.
-const CHANGE_COUNT_MAX: u32 = 100;
-const CHANGE_WAIT_MS: u64 = 5;
 
 /// What a name means that DROP CONSTRAINT or ALTER CONSTRAINT has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +55,15 @@ pub(super) fn constraint_named(table: &Table, name: &str) -> Result<Constraint, 
     }
 }
 
+/// 1412: the table has other constraints by now.
+fn replace_checks(table: &mut Table, from: &[Check], to: &[Check]) -> Result<(), SqlError> {
+    if table.constraints.checks != from {
+        return Err(SqlError::definition_changed());
+    }
+    table.constraints.checks = to.to_vec();
+    Ok(())
+}
+
 /// 3823 for a CHECK of columns that follow a parent, which are changed without it.
 fn check_follows_no_parent(table: &Table, check: &Check) -> Result<(), SqlError> {
     let keys = table.constraints.foreign_keys.iter().filter(|key| key.changes_children());
@@ -70,7 +74,8 @@ fn check_follows_no_parent(table: &Table, check: &Check) -> Result<(), SqlError>
                 return Err(SqlError::new(
                     3823,
                     format!(
-                        "Column '{name}' cannot be used in a check constraint '{}': needed in a foreign key constraint '{}'                          referential action.",
+                        "Column '{name}' cannot be used in a check constraint '{}': needed in a foreign key constraint '{}' \
+                         referential action.",
                         check.name, key.name
                     ),
                 ));
@@ -187,7 +192,10 @@ impl Session {
         if steps.new.is_empty() {
             return Ok(row_count);
         }
-        self.replace_checks(table, &steps.before, &steps.both()).await?;
+        self.alter_definition(table, &mut |table| {
+            replace_checks(table, &steps.before, &steps.both())
+        })
+        .await?;
         for check in &steps.new {
             let failure = match self.counted_rows(table, check).await {
                 Ok(RowCounts { rows, violations: 0 }) => {
@@ -208,16 +216,9 @@ impl Session {
         if steps.new.is_empty() {
             return;
         }
-        let mut definitions = self.client.client().session();
-        for _ in 0..CHANGE_COUNT_MAX {
-            let Some(change) = self.change_of_checks(table, &steps.both(), &steps.before) else {
-                return;
-            };
-            if definitions.change_schema(change).await.is_ok() {
-                return;
-            }
-            self.client.client().sleep_ms(CHANGE_WAIT_MS).await;
-        }
+        let both = steps.both();
+        self.revert_definition(table, &mut |table| replace_checks(table, &both, &steps.before))
+            .await;
     }
 
     /// Ends the statement: the table has the constraints that it is to have.
@@ -230,48 +231,8 @@ impl Session {
         if current == steps.after {
             return Ok(());
         }
-        self.replace_checks(table, &current, &steps.after).await
-    }
-
-    /// Another change of the definition may come between: it is tried again then.
-    async fn replace_checks(
-        &mut self,
-        table: TableId,
-        from: &[Check],
-        to: &[Check],
-    ) -> Result<(), Failure> {
-        let mut tries = 0;
-        loop {
-            let change = self.change_of_checks(table, from, to);
-            let change = change.ok_or_else(SqlError::definition_changed)?;
-            match self.change(change).await {
-                Err(failure)
-                    if failure.error.code == code::ER_TABLE_DEF_CHANGED
-                        && tries < CHANGE_COUNT_MAX =>
-                {
-                    tries += 1;
-                    self.client.client().sleep_ms(CHANGE_WAIT_MS).await;
-                }
-                result => return result,
-            }
-        }
-    }
-
-    /// None: the table has other constraints by now, or is gone.
-    fn change_of_checks(
-        &self,
-        table: TableId,
-        from: &[Check],
-        to: &[Check],
-    ) -> Option<SchemaChange> {
-        let catalogue = self.catalogue();
-        let mut table = (**catalogue.table_by_id(table)?).clone();
-        if table.constraints.checks != from {
-            return None;
-        }
-        table.constraints.checks = to.to_vec();
-        let version = table.version;
-        Some(SchemaChange::AlterTable { table: Box::new(table), version })
+        self.alter_definition(table, &mut |table| replace_checks(table, &current, &steps.after))
+            .await
     }
 
     async fn counted_rows(&mut self, table: TableId, check: &Check) -> Result<RowCounts, Failure> {

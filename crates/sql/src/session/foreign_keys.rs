@@ -23,9 +23,6 @@ use crate::server::BrokenRule;
 use crate::show::create::{foreign_key_text, quoted};
 use crate::{ColumnInfo, OkInfo, ResultSink};
 
-/// How often a change is planned again because the table had another one meanwhile.
-const ALTER_TRIES_MAX: u32 = 100;
-
 impl Session {
     pub(super) fn key_context<'c>(&self, catalogue: &'c Catalogue) -> KeyContext<'c> {
         KeyContext { catalogue, checks: self.settings.foreign_key_checks }
@@ -68,12 +65,12 @@ impl Session {
         let current = self.newest_of(table)?;
         let catalogue = self.catalogue();
         let (key, index) = self.key_context(&catalogue).definition(&current, written)?;
+        let index_name = index.as_ref().map(|index| index.name.clone());
         if let Some(index) = index {
-            let current = self.newest_of(table)?;
             self.add_index_of(&current, index).await?;
         }
         let added = key.clone();
-        self.alter_constraints(table, &mut |table| {
+        self.alter_definition(table.id, &mut |table| {
             table.constraints.foreign_keys.push(added.clone());
             Ok(())
         })
@@ -84,11 +81,15 @@ impl Session {
         }
         let checked = self.check_rows(table, &key).await;
         if checked.is_err() {
-            self.alter_constraints(table, &mut |table| {
+            self.revert_definition(table.id, &mut |table| {
                 table.constraints.foreign_keys.retain(|own| own.name != key.name);
                 Ok(())
             })
-            .await?;
+            .await;
+            let current = self.newest_of(table)?;
+            if let Some(index) = index_name.and_then(|name| current.index_named(&name)) {
+                self.drop_index_of(&current, index).await?;
+            }
         }
         checked
     }
@@ -99,7 +100,7 @@ impl Session {
         table: &Table,
         name: &str,
     ) -> Result<(), Failure> {
-        self.alter_constraints(table, &mut |table| {
+        self.alter_definition(table.id, &mut |table| {
             let keys = &mut table.constraints.foreign_keys;
             match keys.iter().position(|key| key.name.eq_ignore_ascii_case(name)) {
                 Some(position) => {
@@ -113,32 +114,6 @@ impl Session {
             }
         })
         .await
-    }
-
-    /// Gives the table another definition, of what it is now.
-    pub(super) async fn alter_constraints(
-        &mut self,
-        table: &Table,
-        change: &mut dyn FnMut(&mut Table) -> Result<(), SqlError>,
-    ) -> Result<(), Failure> {
-        let mut tries = 0;
-        loop {
-            let current = self.newest_of(table)?;
-            let mut definition = (*current).clone();
-            change(&mut definition)?;
-            let version = current.version;
-            let altered = SchemaChange::AlterTable { table: Box::new(definition), version };
-            match self.change(altered).await {
-                Err(failure)
-                    if failure.error.code == code::ER_TABLE_DEF_CHANGED
-                        && tries < ALTER_TRIES_MAX =>
-                {
-                    tries += 1;
-                    self.client.client().sleep_ms(1).await;
-                }
-                result => return result,
-            }
-        }
     }
 
     fn newest_of(&self, table: &Table) -> Result<Arc<Table>, SqlError> {

@@ -20,8 +20,10 @@
 //! | `statistics` | rows of tables, for plans of joins |
 //! | `guard` | time limits and what a session forbids itself |
 
+mod columns;
 mod constraints;
 mod create_select;
+mod definition;
 mod foreign_keys;
 mod functions;
 mod guard;

@@ -9,10 +9,9 @@ use types::convert::WarningLevel;
 use types::{Collation, Column, ColumnDefault, IndexKind, Table};
 
 use super::Session;
-use super::constraints::{Constraint, constraint_named};
-use crate::bind::table::{
-    check_name, check_written_name, collation_of, engine_name, index_definition,
-};
+use super::columns::Described;
+use super::constraints::{CheckSteps, Constraint, constraint_named};
+use crate::bind::table::{check_name, check_written_name, collation_of, index_definition};
 use crate::bind::view::find_view;
 use crate::bind::{Binder, find_table};
 use crate::error::{SqlError, code};
@@ -465,7 +464,7 @@ impl Session {
         self.drop_index_of(table, &index).await
     }
 
-    async fn drop_index_of(
+    pub(super) async fn drop_index_of(
         &mut self,
         table: &Arc<Table>,
         index: &types::Index,
@@ -488,15 +487,17 @@ impl Session {
         Ok(())
     }
 
-    /// The alterations that do not touch rows: indexes, CHECKs, names, and options that change nothing.
+    /// The alterations that do not touch rows: definitions of columns, options, indexes, constraints and names.
     async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<u64, Failure> {
         use ast::AlterOperation as A;
         let table = self.own_table(&alter.table)?;
         let mut steps = AlterSteps::default();
         // All are checked before the first is done: half an ALTER is worse than none. As in MySQL, indexes go before others
         // come, whatever the order they are written in.
-        let mut planned = (*table).clone();
-        let checks = self.check_steps(alter, &table)?;
+        let described = Arc::new(self.described_table(alter, &table)?);
+        let (from, to) = (Described::of(&table), Described::of(&described));
+        let mut planned = (*described).clone();
+        let checks = self.check_steps(alter, &described)?;
         for operation in &alter.operations {
             let name = match operation {
                 A::DropIndex(name) => name,
@@ -557,30 +558,17 @@ impl Session {
                 | A::DropConstraint(_)
                 | A::EnforceCheck { .. }
                 | A::RenameIndex { .. }
+                | A::ModifyColumn { .. }
+                | A::ChangeColumn { .. }
+                | A::SetDefault { .. }
+                | A::RenameColumn { .. }
+                | A::Options(_)
                 | A::DisableKeys
                 | A::EnableKeys
                 | A::Force => continue,
-                A::Options(options) => {
-                    if let Some(engine) = &options.engine {
-                        engine_name(engine)?;
-                    }
-                    let only_engine = options.charset.is_none()
-                        && options.collation.is_none()
-                        && options.comment.is_none()
-                        && options.auto_increment.is_none()
-                        && options.other.is_empty();
-                    if only_engine {
-                        continue;
-                    }
-                    "ALTER TABLE of table options".to_string()
-                }
                 A::AddColumn { .. } => "ALTER TABLE ADD COLUMN".into(),
                 A::DropColumn(_) => "ALTER TABLE DROP COLUMN".into(),
                 A::DropPrimaryKey => "ALTER TABLE DROP PRIMARY KEY".into(),
-                A::ModifyColumn { .. } => "ALTER TABLE MODIFY COLUMN".into(),
-                A::ChangeColumn { .. } => "ALTER TABLE CHANGE COLUMN".into(),
-                A::SetDefault { .. } => "ALTER TABLE ALTER COLUMN".into(),
-                A::RenameColumn { .. } => "ALTER TABLE RENAME COLUMN".into(),
                 A::ConvertCharset { .. } => "ALTER TABLE CONVERT TO CHARACTER SET".into(),
                 A::OrderBy(_) => "ALTER TABLE ORDER BY".into(),
                 A::Partition(_) => "ALTER TABLE PARTITION BY".into(),
@@ -590,18 +578,42 @@ impl Session {
         }
         check_sequence(&table, &planned)?;
         self.check_dropped_index(&without_dropped_keys(&table, &planned), &planned)?;
-        let row_count = self.begin_checks(table.id, &checks).await?;
-        if let Err(failure) = self.alter_keys(&table, alter, &steps).await {
-            self.take_back_checks(table.id, &checks).await;
-            return Err(failure);
+        let is_described = !to.equals(&from);
+        if is_described {
+            self.alter_definition(table.id, &mut |table| to.replace(&from, table)).await?;
         }
-        if let Err(failure) = self.end_checks(table.id, &checks).await {
-            self.take_back_checks(table.id, &checks).await;
-            return Err(failure);
-        }
+        let row_count = match self.alter_constraints(&table, alter, &steps, &checks).await {
+            Ok(row_count) => row_count,
+            Err(failure) => {
+                if is_described {
+                    self.revert_definition(table.id, &mut |table| from.replace(&to, table)).await;
+                }
+                return Err(failure);
+            }
+        };
         if let Some(target) = &steps.renamed {
             let source = ast::ObjectName::new(Some(table.database.clone()), table.name.clone());
             self.rename_table(&source, target).await?;
+        }
+        Ok(row_count)
+    }
+
+    /// CHECKs, foreign keys and indexes; the number of rows that new CHECKs have read.
+    async fn alter_constraints(
+        &mut self,
+        table: &Arc<Table>,
+        alter: &ast::AlterTable,
+        steps: &AlterSteps,
+        checks: &CheckSteps,
+    ) -> Result<u64, Failure> {
+        let row_count = self.begin_checks(table.id, checks).await?;
+        let mut result = self.alter_keys(&self.newest(table), alter, steps).await;
+        if result.is_ok() {
+            result = self.end_checks(table.id, checks).await;
+        }
+        if let Err(failure) = result {
+            self.take_back_checks(table.id, checks).await;
+            return Err(failure);
         }
         Ok(row_count)
     }

@@ -1,0 +1,304 @@
+//! ALTER TABLE of columns and of the table's options, as far as every row stays as it is: names, defaults, comments, the
+//! character set of columns to come, and texts that may be longer than before. The definition is all that changes, so the
+//! statement takes one schema change, whatever the size of the table.
+//!
+//! Two definitions are in use while nodes adopt a change (rules.md, R27). A row written by either must be one of both: for that
+//! reason types, NOT NULL and labels do not change here.
+
+use types::wire::Wire;
+use types::{Collation, Column, ColumnDefault, ColumnType, Index, IndexKind, Table};
+
+use super::Session;
+use crate::bind::Binder;
+use crate::bind::table::{
+    check_key_length, check_name, check_row_size, check_table_comment, collation_of, engine_name,
+};
+use crate::error::{SqlError, code};
+use crate::parser::ast::{self, AlterOperation, ColumnPosition, DefaultClause};
+use crate::show::quoted;
+
+/// What of a definition these operations change.
+pub(super) struct Described {
+    columns: Vec<Column>,
+    collation: Collation,
+    comment: String,
+}
+
+impl Described {
+    pub(super) fn of(table: &Table) -> Described {
+        Described {
+            columns: table.columns.clone(),
+            collation: table.collation,
+            comment: table.comment.clone(),
+        }
+    }
+    /// 1412 if the table has another description than `from` by now.
+    pub(super) fn replace(&self, from: &Described, table: &mut Table) -> Result<(), SqlError> {
+        if !Described::of(table).equals(from) {
+            return Err(SqlError::definition_changed());
+        }
+        table.columns.clone_from(&self.columns);
+        table.collation = self.collation;
+        table.comment.clone_from(&self.comment);
+        Ok(())
+    }
+    pub(super) fn equals(&self, other: &Described) -> bool {
+        self.columns.to_bytes() == other.columns.to_bytes()
+            && self.collation == other.collation
+            && self.comment == other.comment
+    }
+}
+
+impl Session {
+    /// The table as the statement's columns and options make it. Names of columns are those from before the statement.
+    pub(super) fn described_table(
+        &mut self,
+        alter: &ast::AlterTable,
+        table: &Table,
+    ) -> Result<Table, SqlError> {
+        let mut planned = table.clone();
+        let catalogue = self.catalogue();
+        let mut binder = Binder::new(&catalogue, &self.environment, &*self, &[]);
+        for operation in &alter.operations {
+            match operation {
+                AlterOperation::RenameColumn { old_name, new_name } => {
+                    let position = position_of(table, old_name)?;
+                    planned.columns[position].name.clone_from(new_name);
+                }
+                AlterOperation::SetDefault { column, default } => {
+                    let position = position_of(table, column)?;
+                    planned.columns[position].default =
+                        new_default(&mut binder, &table.columns[position], default.as_ref())?;
+                }
+                AlterOperation::ModifyColumn { column, position } => {
+                    let place = position_of(table, &column.name)?;
+                    check_place(table, place, position)?;
+                    planned.columns[place] = modified(&mut binder, table, place, column)?;
+                }
+                AlterOperation::ChangeColumn { old_name, column, position } => {
+                    let place = position_of(table, old_name)?;
+                    check_place(table, place, position)?;
+                    planned.columns[place] = modified(&mut binder, table, place, column)?;
+                }
+                AlterOperation::Options(options) => {
+                    set_options(&mut binder, &mut planned, options)?
+                }
+                _ => {}
+            }
+        }
+        let warnings = binder.into_warnings();
+        warnings.into_iter().for_each(|warning| self.push_condition(warning));
+        check_names(table, &planned)?;
+        if planned.columns.to_bytes() != table.columns.to_bytes() {
+            check_row_size(&planned)?;
+            planned
+                .indexes
+                .iter()
+                .try_for_each(|index| check_key_length(&planned, &index.parts))?;
+        }
+        Ok(planned)
+    }
+}
+
+/// 1054 if there is no such column.
+fn position_of(table: &Table, name: &str) -> Result<usize, SqlError> {
+    let mut columns = table.columns.iter();
+    let position =
+        columns.position(|column| !column.hidden && column.name.eq_ignore_ascii_case(name));
+    position.ok_or_else(|| SqlError::unknown_column(name, &table.name))
+}
+
+/// FIRST and AFTER may only say where the column is.
+fn check_place(table: &Table, place: usize, position: &ColumnPosition) -> Result<(), SqlError> {
+    let stays = match position {
+        ColumnPosition::Last => true,
+        ColumnPosition::First => place == 0,
+        ColumnPosition::After(name) => position_of(table, name)? + 1 == place,
+    };
+    match stays {
+        true => Ok(()),
+        false => Err(SqlError::not_supported("ALTER TABLE with another order of columns")),
+    }
+}
+
+fn is_counter(column: &Column) -> bool {
+    matches!(column.default, ColumnDefault::AutoIncrement)
+}
+
+fn new_default(
+    binder: &mut Binder<'_>,
+    column: &Column,
+    default: Option<&DefaultClause>,
+) -> Result<ColumnDefault, SqlError> {
+    if column.generated.is_some() {
+        return Err(SqlError::new(1221, "Incorrect usage of DEFAULT and generated column"));
+    }
+    if is_counter(column) {
+        return Err(SqlError::invalid_default(&column.name));
+    }
+    match default {
+        None => Ok(ColumnDefault::None),
+        Some(DefaultClause::Value(value)) => binder.column_default(column, value),
+        Some(DefaultClause::Expression(_)) => {
+            Err(SqlError::not_supported("ALTER TABLE with DEFAULT (expression)"))
+        }
+    }
+}
+
+/// A column by its new definition, if rows may stay as they are.
+fn modified(
+    binder: &mut Binder<'_>,
+    table: &Table,
+    place: usize,
+    definition: &ast::ColumnDefinition,
+) -> Result<Column, SqlError> {
+    let old = &table.columns[place];
+    let refused =
+        |what: &str| Err(SqlError::not_supported(format!("ALTER TABLE MODIFY COLUMN {what}")));
+    let has_expression = matches!(definition.default, Some(DefaultClause::Expression(_)))
+        || matches!(old.default, ColumnDefault::Expression(_));
+    if definition.generated.is_some() || old.generated.is_some() {
+        return refused("of a generated column");
+    }
+    if has_expression {
+        return refused("with DEFAULT (expression)");
+    }
+    if definition.primary_key || definition.unique {
+        return refused("with a key");
+    }
+    if !definition.checks.is_empty() {
+        return refused("with CHECK");
+    }
+    let mut new = binder.column_definition(definition, table.collation)?;
+    let is_primary = table.primary_key().parts.iter().any(|part| usize::from(part.column) == place);
+    if is_primary && definition.nullable.is_none() {
+        new.nullable = false;
+    }
+    if new.nullable != old.nullable {
+        return refused(if new.nullable { "to NULL" } else { "to NOT NULL" });
+    }
+    if is_counter(&new) != is_counter(old) {
+        return refused("with or without AUTO_INCREMENT");
+    }
+    if !holds(&new.column_type, &old.column_type) {
+        return refused("with another type");
+    }
+    // A unique key keeps its values in a table of its own.
+    let is_unique = |index: &&Index| {
+        matches!(index.kind, IndexKind::Unique { .. })
+            && index.parts.iter().any(|part| usize::from(part.column) == place)
+    };
+    if new.column_type != old.column_type && table.indexes.iter().any(|index| is_unique(&index)) {
+        return refused("of a unique key to another length");
+    }
+    Ok(new)
+}
+
+/// Is every row with a column of the old type also one with a column of the new type, byte by byte, and has it the same keys?
+fn holds(new: &ColumnType, old: &ColumnType) -> bool {
+    match (new, old) {
+        (
+            ColumnType::Varchar { length, collation },
+            ColumnType::Varchar { length: own, collation: own_collation },
+        ) => own <= length && collation == own_collation,
+        (ColumnType::Varbinary { length }, ColumnType::Varbinary { length: own }) => own <= length,
+        (
+            ColumnType::Text { bytes_max, collation },
+            ColumnType::Text { bytes_max: own, collation: own_collation },
+        ) => own <= bytes_max && collation == own_collation,
+        (ColumnType::Blob { bytes_max }, ColumnType::Blob { bytes_max: own }) => own <= bytes_max,
+        (new, old) => new == old,
+    }
+}
+
+fn set_options(
+    binder: &mut Binder<'_>,
+    table: &mut Table,
+    options: &ast::TableOptions,
+) -> Result<(), SqlError> {
+    if let Some(engine) = &options.engine {
+        engine_name(engine)?;
+    }
+    if options.auto_increment.is_some() {
+        return Err(SqlError::not_supported("ALTER TABLE AUTO_INCREMENT"));
+    }
+    if let Some((name, _)) = options.other.first() {
+        return Err(SqlError::not_supported(format!("ALTER TABLE of table option {name}")));
+    }
+    if let Some(comment) = &options.comment {
+        check_table_comment(&table.name, comment)?;
+        table.comment.clone_from(comment);
+    }
+    if let Some(collation) = collation_of(options.charset.as_deref(), options.collation.as_deref())?
+    {
+        table.collation = collation;
+    }
+    if let Some(charset) = &options.charset {
+        binder.warn_of_charset(charset, false);
+    }
+    if let Some(collation) = &options.collation {
+        binder.warn_of_collation(collation);
+    }
+    Ok(())
+}
+
+/// New names: of which there is one of each, and none of a column that others name.
+fn check_names(table: &Table, planned: &Table) -> Result<(), SqlError> {
+    for (position, (old, new)) in table.columns.iter().zip(&planned.columns).enumerate() {
+        if old.name == new.name {
+            continue;
+        }
+        check_name(&new.name, code::ER_WRONG_COLUMN_NAME, "column")?;
+        let mut others = planned.columns.iter().enumerate();
+        let is_taken = others
+            .any(|(place, own)| place != position && own.name.eq_ignore_ascii_case(&new.name));
+        if is_taken {
+            return Err(SqlError::duplicate_column(&new.name));
+        }
+        check_unnamed(table, &old.name)?;
+    }
+    Ok(())
+}
+
+/// 3959, 3108 and 3774 where an expression names the column; foreign keys of children name it, too.
+fn check_unnamed(table: &Table, name: &str) -> Result<(), SqlError> {
+    let written = quoted(name).to_lowercase();
+    let names_it = |text: &str| text.to_lowercase().contains(&written);
+    for check in &table.constraints.checks {
+        if names_it(&check.expression.text) {
+            return Err(SqlError::new(
+                3959,
+                format!(
+                    "Check constraint '{}' uses column '{name}', hence column cannot be dropped or renamed.",
+                    check.name
+                ),
+            ));
+        }
+    }
+    for column in &table.columns {
+        if column.generated.as_ref().is_some_and(|own| names_it(&own.expression.text)) {
+            return Err(SqlError::new(
+                3108,
+                format!("Column '{name}' has a generated column dependency."),
+            ));
+        }
+        if matches!(&column.default, ColumnDefault::Expression(own) if names_it(&own.text)) {
+            return Err(SqlError::new(
+                3774,
+                format!(
+                    "Column '{name}' of table '{}' has a default value expression dependency and cannot be dropped or \
+                     renamed.",
+                    table.name
+                ),
+            ));
+        }
+    }
+    let mut referenced =
+        table.constraints.referenced_by.iter().flat_map(|own| &own.key.parent_columns);
+    match referenced.any(|own| own.eq_ignore_ascii_case(name)) {
+        true => {
+            Err(SqlError::not_supported("ALTER TABLE with another name of a referenced column"))
+        }
+        false => Ok(()),
+    }
+}
