@@ -2,7 +2,7 @@
 //! character set of columns to come, and texts that may be longer than before. The definition is all that changes, so the
 //! statement takes one schema change, whatever the size of the table.
 //!
-//! Two definitions are in use while nodes adopt a change (rules.md, R27). A row written by either must be one of both: for that
+//! Two definitions are in use while nodes adopt a change (rule R27). A row written by either must be one of both: for that
 //! reason types, NOT NULL and labels do not change here.
 
 use types::wire::Wire;
