@@ -16,6 +16,7 @@ use sql::check::statement::Statements;
 use sql::check::tables::{self, RandomTable};
 use sql::script::{Answer, run};
 use sql::{ConnectionInfo, Server, ServerConfig, Session, code};
+use types::Address;
 
 use crate::options::{Faults, Options, SECOND, Shape};
 use crate::run::caught;
@@ -76,20 +77,25 @@ pub fn quiet_world(shape: Shape, seed: u64) -> Result<World, String> {
 /// A session of root on the world's first data node.
 pub fn open(world: &mut World) -> Session {
     let host = world.hosts()[0];
-    let client = world.client(host);
     let server = Server::new(ServerConfig { node: host.node, ..Default::default() });
     let node = world.nodes().find(|node| node.node == host.node).expect("a host is on a node");
     node.set_connections(Arc::<Server>::clone(&server));
+    session_on(world, &server, host)
+}
+
+/// A session of root on this host.
+pub fn session_on(world: &World, server: &Arc<Server>, host: Address) -> Session {
+    let client = world.client(host);
     let id = server.register(host.worker, "localhost", client.wall_clock_micros());
     let info = ConnectionInfo {
-        id: id.expect("one session is not too many"),
+        id: id.expect("there are few"),
         worker: host.worker,
         user: "root".into(),
         host: "localhost".into(),
         collation_id: 255,
-        ..Default::default()
+        ..ConnectionInfo::default()
     };
-    Session::new(server, client.session(), info).expect("no database yet")
+    Session::new(Arc::clone(server), client.session(), info).expect("no database yet")
 }
 
 /// Runs a statement that must succeed.

@@ -4,10 +4,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use sim::options::{SECOND, Shape};
-use sim::statements::quiet_world;
+use sim::statements::{quiet_world, session_on};
 use sim::world::World;
 use sql::Session;
 use sql::script::Answer;
@@ -113,19 +112,7 @@ fn run(shape: Shape, seed: u64) -> usize {
     let server = sql::Server::new(sql::ServerConfig { node: hosts[0].node, ..Default::default() });
     let open = |world: &World, number: usize| {
         let host = hosts[number % hosts.len()];
-        let client = world.client(host);
-        let now = client.wall_clock_micros();
-        let id = server.register(host.worker, "localhost", now).expect("there are few");
-        let info = sql::ConnectionInfo {
-            id,
-            worker: host.worker,
-            user: "root".into(),
-            host: "localhost".into(),
-            collation_id: 255,
-            ..Default::default()
-        };
-        let session = Session::new(Arc::clone(&server), client.session(), info);
-        (host, session.expect("no database yet"))
+        (host, session_on(world, &server, host))
     };
     let (host, session) = open(&world, 0);
     let task = world.spawn(host, Box::pin(prepare(session)));
