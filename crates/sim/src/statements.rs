@@ -98,6 +98,11 @@ pub fn session_on(world: &World, server: &Arc<Server>, host: Address) -> Session
     Session::new(Arc::clone(server), client.session(), info).expect("no database yet")
 }
 
+/// Executes a statement of a test; panics when it fails.
+pub async fn succeed(session: &mut Session, statement: &str) {
+    must(session, statement).await.unwrap_or_else(|error| panic!("{error}"));
+}
+
 /// Runs a statement that must succeed.
 async fn must(session: &mut Session, statement: &str) -> Result<Answer, String> {
     let answer = run(session, statement).await;

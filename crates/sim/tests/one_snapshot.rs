@@ -6,10 +6,10 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use sim::options::{SECOND, Shape};
-use sim::statements::{quiet_world, session_on};
+use sim::statements::{quiet_world, session_on, succeed};
 use sim::world::World;
 use sql::Session;
-use sql::script::Answer;
+use sql::script::run as ask;
 
 /// Of the threads that run statements in a node.
 const STACK_SIZE: usize = 16 << 20;
@@ -37,36 +37,25 @@ const QUERIES: [&str; 14] = [
     "SELECT COUNT(*) FROM (SELECT id, v FROM a EXCEPT SELECT a_id, v FROM b) AS d",
 ];
 
-async fn ask(session: &mut Session, text: &str) -> Answer {
-    let mut answer = Answer::default();
-    session.query(text.as_bytes(), &mut answer).await;
-    answer
-}
-
-async fn must(session: &mut Session, text: &str) {
-    let answer = ask(session, text).await;
-    assert!(answer.error.is_none(), "{text}: {:?}", answer.error);
-}
-
 async fn prepare(mut session: Session) {
-    must(&mut session, "CREATE DATABASE test").await;
-    must(&mut session, "CREATE TABLE test.a (id INT PRIMARY KEY, v INT NOT NULL)").await;
+    succeed(&mut session, "CREATE DATABASE test").await;
+    succeed(&mut session, "CREATE TABLE test.a (id INT PRIMARY KEY, v INT NOT NULL)").await;
     let b =
         "CREATE TABLE test.b (id INT PRIMARY KEY, a_id INT NOT NULL, v INT NOT NULL, KEY (a_id))";
-    must(&mut session, b).await;
+    succeed(&mut session, b).await;
     let view = "CREATE VIEW test.both_sides AS SELECT a.id, a.v AS va, b.v AS vb FROM test.a JOIN test.b ON b.a_id = a.id";
-    must(&mut session, view).await;
+    succeed(&mut session, view).await;
     for id in 1..=ROW_COUNT {
-        must(&mut session, &format!("INSERT INTO test.a VALUES ({id}, 0)")).await;
-        must(&mut session, &format!("INSERT INTO test.b VALUES ({id}, {id}, 0)")).await;
+        succeed(&mut session, &format!("INSERT INTO test.a VALUES ({id}, 0)")).await;
+        succeed(&mut session, &format!("INSERT INTO test.b VALUES ({id}, {id}, 0)")).await;
     }
 }
 
 async fn write(mut session: Session, first: usize) {
-    must(&mut session, "USE test").await;
+    succeed(&mut session, "USE test").await;
     for change in 0..CHANGES_PER_WRITER {
         let id = 1 + (first + 7 * change) % ROW_COUNT;
-        must(&mut session, "BEGIN").await;
+        succeed(&mut session, "BEGIN").await;
         let sides = [
             format!("UPDATE b SET v = v + 1 WHERE a_id = {id}"),
             format!("UPDATE a SET v = v + 1 WHERE id = {id}"),
@@ -81,12 +70,12 @@ async fn write(mut session: Session, first: usize) {
 }
 
 async fn read(mut session: Session, isolation: &'static str, checked: Rc<Cell<usize>>) {
-    must(&mut session, "USE test").await;
-    must(&mut session, &format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")).await;
+    succeed(&mut session, "USE test").await;
+    succeed(&mut session, &format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")).await;
     for round in 0..ROUNDS_PER_READER {
         let is_open = round % 2 == 1;
         if is_open {
-            must(&mut session, "BEGIN").await;
+            succeed(&mut session, "BEGIN").await;
         }
         for query in QUERIES {
             let answer = ask(&mut session, query).await;
@@ -101,7 +90,7 @@ async fn read(mut session: Session, isolation: &'static str, checked: Rc<Cell<us
             }
         }
         if is_open {
-            must(&mut session, "COMMIT").await;
+            succeed(&mut session, "COMMIT").await;
         }
     }
 }

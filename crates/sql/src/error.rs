@@ -5,6 +5,9 @@
 
 use types::charset::names;
 use types::json::PathError;
+use types::{ForeignKey, Table};
+
+use crate::show::create::foreign_key_text;
 
 /// An error as the client gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -333,6 +336,18 @@ impl SqlError {
         SqlError::new(
             code::ER_TABLE_DEF_CHANGED,
             "Table definition has changed, please retry transaction",
+        )
+    }
+    /// 1452: a row of `table` has no parent.
+    pub fn no_parent(table: &Table, key: &ForeignKey) -> SqlError {
+        SqlError::new(
+            code::ER_NO_REFERENCED_ROW_2,
+            format!(
+                "Cannot add or update a child row: a foreign key constraint fails (`{}`.`{}`, {})",
+                table.database,
+                table.name,
+                foreign_key_text(table, key)
+            ),
         )
     }
     pub fn check_violated(name: &str) -> SqlError {

@@ -383,7 +383,7 @@ pub enum Function {
     Divide,
     /// (bits of a BIT, bytes as a constant): its bytes, the highest first. Has no name in SQL.
     BitBytes,
-    /// (constant): the year that a YEAR keeps for it, which is compared with one: 99 is 1999. What is no year stays what it is.
+    /// (constant): the year that a YEAR keeps for it, so that 99 compares as 1999. A value that is not a year is returned unchanged.
     /// Has no name in SQL.
     FullYear,
     JsonArray,

@@ -123,12 +123,12 @@ pub const YEAR_RANGE: std::ops::RangeInclusive<u64> = 1901..=2155;
 /// The most bits of a BIT.
 pub const BIT_LENGTH_MAX: u8 = 64;
 
-/// Bytes of so many bits.
+/// The bytes that `length` bits take.
 pub fn bit_bytes(length: u8) -> usize {
     usize::from(length).div_ceil(8)
 }
 
-/// The largest number of so many bits.
+/// The largest number of `length` bits.
 pub fn bit_max(length: u8) -> u64 {
     u64::MAX >> (BIT_LENGTH_MAX - length)
 }

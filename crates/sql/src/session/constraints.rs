@@ -9,16 +9,14 @@
 
 use std::sync::Arc;
 
-use types::{Check, IndexKind, SqlMode, Table, TableId, ValueRef};
+use types::{Check, IndexKind, Table, TableId, Value};
 
 use super::Session;
+use crate::bind::Binder;
 use crate::bind::constraint::{NewCheck, check_name_length, duplicate_check};
-use crate::bind::{Binder, Environment};
 use crate::error::SqlError;
 use crate::execute::Failure;
 use crate::parser::ast::{self, AlterOperation};
-use crate::parser::parse_one;
-use crate::result::{ColumnInfo, OkInfo, ResultSink};
 use crate::show::quoted;
 
 /// What a name means that DROP CONSTRAINT or ALTER CONSTRAINT has.
@@ -197,8 +195,8 @@ impl Session {
         })
         .await?;
         for check in &steps.new {
-            let failure = match self.counted_rows(table, check).await {
-                Ok(RowCounts { rows, violations: 0 }) => {
+            let failure = match self.count_rows(table, check).await {
+                Ok([rows, 0]) => {
                     row_count = rows;
                     continue;
                 }
@@ -235,49 +233,23 @@ impl Session {
             .await
     }
 
-    async fn counted_rows(&mut self, table: TableId, check: &Check) -> Result<RowCounts, Failure> {
-        let mut tries = 0;
-        loop {
-            let version = self.catalogue().version;
-            match self.count_rows(table, check).await {
-                Err(failure) if failure.replan => {
-                    tries = self.after_replan(tries, version, &failure.error).await?;
-                }
-                result => return result,
-            }
-        }
-    }
-
-    async fn count_rows(&mut self, table: TableId, check: &Check) -> Result<RowCounts, Failure> {
+    /// The number of rows, and of those that violate the constraint.
+    async fn count_rows(&mut self, table: TableId, check: &Check) -> Result<[u64; 2], Failure> {
         let catalogue = self.catalogue();
-        let mut counts = RowCounts::default();
-        let Some(table) = catalogue.table_by_id(table) else { return Ok(counts) };
+        let table = catalogue.table_by_id(table).ok_or_else(SqlError::definition_changed)?;
         let text = format!(
-            "select count(*), count(case when not ({}) then 1 end) from {}.{}",
+            "select count(*), count(case when not ({}) then 1 end) from {}.{} limit 1",
             check.expression.text,
             quoted(&table.database),
             quoted(&table.name)
         );
-        let parsed = parse_one(text.as_bytes(), SqlMode::default());
-        let (statement, _) = parsed.map_err(SqlError::from)?;
-        let environment = Environment {
-            sql_mode: SqlMode::default(),
-            collation: check.expression.collation,
-            ..(*self.environment).clone()
+        let rows = self.committed_rows(&text, check.expression.collation).await?;
+        let count = |place: usize| match rows[0][place] {
+            Value::Int(count) => u64::try_from(count).unwrap_or_default(),
+            Value::UInt(count) => count,
+            ref other => unreachable!("{other:?} is no count"),
         };
-        let plan = Binder::new(&catalogue, &environment, &*self, &[]).plan(&statement)?;
-        self.client.next_statement();
-        let (result, _) = self.run_inside(&plan, Vec::new(), true, &mut counts).await;
-        match result {
-            Ok(_) => {
-                self.commit_transaction().await?;
-                Ok(counts)
-            }
-            Err(failure) => {
-                self.rollback_transaction().await;
-                Err(failure)
-            }
-        }
+        Ok([count(0), count(1)])
     }
 
     /// 3822 and 1059: names that the CHECKs of a table get with its new name.
@@ -326,33 +298,4 @@ fn position_of(checks: &[Check], name: &str) -> Result<usize, SqlError> {
     found.ok_or_else(|| {
         SqlError::new(3821, format!("Check constraint '{name}' is not found in the table."))
     })
-}
-
-/// How many rows a table has, and how many of them violate a constraint: takes the one row of a query for both.
-#[derive(Default)]
-struct RowCounts {
-    rows: u64,
-    violations: u64,
-}
-
-impl ResultSink for RowCounts {
-    fn columns(&mut self, _columns: &[ColumnInfo]) {}
-    fn row(&mut self, values: &[ValueRef<'_>]) {
-        let count = |value: &ValueRef<'_>| match value {
-            ValueRef::Int(count) => u64::try_from(*count).unwrap_or_default(),
-            ValueRef::UInt(count) => *count,
-            other => unreachable!("{other:?} is no count"),
-        };
-        self.rows = count(&values[0]);
-        self.violations = count(&values[1]);
-    }
-    fn end_of_rows(&mut self, _info: &OkInfo) {}
-    fn ok(&mut self, _info: &OkInfo) {}
-    fn error(&mut self, _error: &SqlError) {}
-    fn is_full(&self) -> bool {
-        false
-    }
-    fn drained(&mut self) -> std::pin::Pin<Box<dyn Future<Output = ()> + '_>> {
-        Box::pin(std::future::ready(()))
-    }
 }

@@ -1,11 +1,16 @@
-//! Changes of a table's definition, which another change may overtake.
+//! Changes of a table's definition, which another change may overtake, and the queries that check rows for them.
+
+use std::pin::Pin;
 
 use client::SchemaChange;
-use types::{Table, TableId};
+use types::{Collation, SqlMode, Table, TableId, Value, ValueRef};
 
 use super::Session;
+use crate::bind::{Binder, Environment};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
+use crate::parser::parse_one;
+use crate::result::{ColumnInfo, OkInfo, ResultSink};
 
 /// How often a change is tried when another one comes between, and the milliseconds between two tries.
 const CHANGE_COUNT_MAX: u32 = 100;
@@ -56,5 +61,60 @@ impl Session {
         let mut definition = (**current).clone();
         alter(&mut definition)?;
         Ok(SchemaChange::AlterTable { table: Box::new(definition), version: current.version })
+    }
+
+    /// The rows of a query, as they are committed now, in the default sql_mode. Write LIMIT: sql_select_limit holds where there is
+    /// none.
+    pub(super) async fn committed_rows(
+        &mut self,
+        text: &str,
+        collation: Collation,
+    ) -> Result<Vec<Vec<Value>>, Failure> {
+        let (statement, _) =
+            parse_one(text.as_bytes(), SqlMode::default()).map_err(SqlError::from)?;
+        let sql_mode = SqlMode::default();
+        let environment = Environment { sql_mode, collation, ..(*self.environment).clone() };
+        let mut tries = 0;
+        loop {
+            let catalogue = self.catalogue();
+            let plan = Binder::new(&catalogue, &environment, &*self, &[]).plan(&statement)?;
+            self.client.next_statement();
+            let mut collected = Collected::default();
+            let (result, _) = self.run_inside(&plan, Vec::new(), true, &mut collected).await;
+            match result {
+                Ok(_) => {
+                    self.commit_transaction().await?;
+                    return Ok(collected.rows);
+                }
+                Err(failure) => {
+                    self.rollback_transaction().await;
+                    if !failure.replan {
+                        return Err(failure);
+                    }
+                    tries = self.after_replan(tries, catalogue.version, &failure.error).await?;
+                }
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Collected {
+    rows: Vec<Vec<Value>>,
+}
+
+impl ResultSink for Collected {
+    fn columns(&mut self, _columns: &[ColumnInfo]) {}
+    fn row(&mut self, values: &[ValueRef<'_>]) {
+        self.rows.push(values.iter().map(ValueRef::to_value).collect());
+    }
+    fn end_of_rows(&mut self, _info: &OkInfo) {}
+    fn ok(&mut self, _info: &OkInfo) {}
+    fn error(&mut self, _error: &SqlError) {}
+    fn is_full(&self) -> bool {
+        false
+    }
+    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
     }
 }

@@ -2,26 +2,23 @@
 //!
 //! A transaction that changes a parent must know its children before there are any. So a table with parents is created under a
 //! hidden name, which returns when every node knows the parents' new children, and gets its own name then. A foreign key of a table
-//! that is there holds for all changes first; then the rows are read that nobody has checked, and if one has no parent the key is
-//! taken back.
+//! that is there holds for all changes first. Then a query reads the rows that no change has checked; a row without a parent takes
+//! the key back.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use client::SchemaChange;
-use types::{Catalogue, ForeignKey, Table, ValueRef};
+use types::{Catalogue, ForeignKey, Table};
 
 use super::Session;
-use crate::bind::Binder;
 use crate::bind::foreign_key::KeyContext;
 use crate::bind::table::unfinished_name;
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
 use crate::execute::write::{leading_index, referenced_index};
-use crate::parser::{Dialect, ast, parse_one};
+use crate::parser::ast;
 use crate::server::BrokenRule;
-use crate::show::create::{foreign_key_text, quoted};
-use crate::{ColumnInfo, OkInfo, ResultSink};
+use crate::show::create::quoted;
 
 impl Session {
     pub(super) fn key_context<'c>(&self, catalogue: &'c Catalogue) -> KeyContext<'c> {
@@ -100,20 +97,7 @@ impl Session {
         table: &Table,
         name: &str,
     ) -> Result<(), Failure> {
-        self.alter_definition(table.id, &mut |table| {
-            let keys = &mut table.constraints.foreign_keys;
-            match keys.iter().position(|key| key.name.eq_ignore_ascii_case(name)) {
-                Some(position) => {
-                    keys.remove(position);
-                    Ok(())
-                }
-                None => Err(SqlError::new(
-                    code::ER_CANT_DROP_FIELD_OR_KEY,
-                    format!("Can't DROP '{name}'; check that column/key exists"),
-                )),
-            }
-        })
-        .await
+        self.alter_definition(table.id, &mut |table| drop_key(table, name)).await
     }
 
     fn newest_of(&self, table: &Table) -> Result<Arc<Table>, SqlError> {
@@ -141,44 +125,11 @@ impl Session {
             known.join(" AND "),
             quoted(&key.parent_columns[0]),
         );
-        if self.finds_row(&text).await? {
-            let message = format!(
-                "Cannot add or update a child row: a foreign key constraint fails (`{}`.`{}`, {})",
-                table.database,
-                table.name,
-                foreign_key_text(table, key)
-            );
-            return Err(SqlError::new(code::ER_NO_REFERENCED_ROW_2, message).into());
+        let collation = self.environment.collation;
+        if !self.committed_rows(&text, collation).await?.is_empty() {
+            return Err(SqlError::no_parent(table, key).into());
         }
         Ok(())
-    }
-
-    /// Does the query find a row? It reads what is committed now.
-    pub(super) async fn finds_row(&mut self, text: &str) -> Result<bool, Failure> {
-        let (statement, _) =
-            parse_one(text.as_bytes(), Dialect::default()).map_err(SqlError::from)?;
-        let mut tries = 0;
-        loop {
-            let catalogue = self.catalogue();
-            let environment = self.environment.clone();
-            let plan = Binder::new(&catalogue, &environment, &*self, &[]).plan(&statement)?;
-            self.client.next_statement();
-            let mut found = Found::default();
-            let (result, _) = self.run_inside(&plan, Vec::new(), true, &mut found).await;
-            match result {
-                Ok(_) => {
-                    self.commit_transaction().await?;
-                    return Ok(found.any);
-                }
-                Err(failure) => {
-                    self.rollback_transaction().await;
-                    if !failure.replan {
-                        return Err(failure);
-                    }
-                    tries = self.after_replan(tries, catalogue.version, &failure.error).await?;
-                }
-            }
-        }
     }
 
     /// 1553 for an index that a foreign key needs, of the table or of its children.
@@ -248,25 +199,17 @@ impl Session {
     }
 }
 
-/// Notes whether a query has rows.
-#[derive(Default)]
-struct Found {
-    any: bool,
-}
-
-impl ResultSink for Found {
-    fn columns(&mut self, _columns: &[ColumnInfo]) {}
-    fn row(&mut self, _values: &[ValueRef<'_>]) {
-        self.any = true;
-    }
-    fn end_of_rows(&mut self, _info: &OkInfo) {}
-    fn ok(&mut self, _info: &OkInfo) {}
-    fn error(&mut self, _error: &SqlError) {}
-    fn is_full(&self) -> bool {
-        false
-    }
-    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
-        Box::pin(std::future::ready(()))
+/// Takes a foreign key out of a definition; 1091 if it is not there.
+pub(super) fn drop_key(table: &mut Table, name: &str) -> Result<(), SqlError> {
+    let keys = &mut table.constraints.foreign_keys;
+    let count = keys.len();
+    keys.retain(|key| !key.name.eq_ignore_ascii_case(name));
+    match keys.len() < count {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            code::ER_CANT_DROP_FIELD_OR_KEY,
+            format!("Can't DROP '{name}'; check that column/key exists"),
+        )),
     }
 }
 

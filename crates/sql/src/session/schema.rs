@@ -11,6 +11,7 @@ use types::{Collation, Column, ColumnDefault, IndexKind, Table};
 use super::Session;
 use super::columns::Described;
 use super::constraints::{CheckSteps, Constraint, constraint_named};
+use super::foreign_keys::drop_key;
 use crate::bind::table::{check_name, check_written_name, collation_of, index_definition};
 use crate::bind::view::find_view;
 use crate::bind::{Binder, find_table};
@@ -698,18 +699,6 @@ impl Session {
 
 fn has_key(table: &Table, name: &str) -> bool {
     table.constraints.foreign_keys.iter().any(|key| key.name.eq_ignore_ascii_case(name))
-}
-
-/// Takes a foreign key out of a definition; 1091 if it is not there.
-fn drop_key(table: &mut Table, name: &str) -> Result<(), SqlError> {
-    if !has_key(table, name) {
-        return Err(SqlError::new(
-            code::ER_CANT_DROP_FIELD_OR_KEY,
-            format!("Can't DROP '{name}'; check that column/key exists"),
-        ));
-    }
-    table.constraints.foreign_keys.retain(|key| !key.name.eq_ignore_ascii_case(name));
-    Ok(())
 }
 
 /// The table with those of its foreign keys that the planned one has, too: others need no index any more.

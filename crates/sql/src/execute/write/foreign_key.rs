@@ -1,8 +1,8 @@
 //! FOREIGN KEY: a row's parents are there, and what becomes of a row's children.
 //!
-//! Child and parent meet at one lock. Who writes a child locks the key of its parent, shared, and finds it there; who takes that key
-//! away from the parent has it locked exclusively, and then reads the children as they are committed now. So one of two such
-//! transactions waits for the other, at every isolation level, and sees what it did. No ranges are locked.
+//! Child and parent meet at one lock. A writer of a child reads the key of its parent under a shared lock; a writer that takes that
+//! key away from the parent holds an exclusive lock on it, and then reads the children as they are committed now. So one of two such
+//! transactions waits for the other, at every isolation level, and sees its change. Neither locks a range.
 //!
 //! ```text
 //! new row, or new values in the columns of a key    its parents are read under shared locks: 1452 if one is missing
@@ -426,23 +426,12 @@ impl TableWriter<'_> {
                     None => false,
                 };
                 if !is_there {
-                    return Ok(Some((number, self.no_parent(place))));
+                    let key = &self.parents()[place].key;
+                    return Ok(Some((number, SqlError::no_parent(self.table, key))));
                 }
             }
         }
         Ok(None)
-    }
-
-    fn no_parent(&self, place: usize) -> SqlError {
-        SqlError::new(
-            code::ER_NO_REFERENCED_ROW_2,
-            format!(
-                "Cannot add or update a child row: a foreign key constraint fails (`{}`.`{}`, {})",
-                self.table.database,
-                self.table.name,
-                foreign_key_text(self.table, &self.parents()[place].key)
-            ),
-        )
     }
 
     /// Those of these keys of parents that no row has. The others are locked.
