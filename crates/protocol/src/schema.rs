@@ -90,7 +90,7 @@ pub enum SchemaChange {
         to: String,
     },
     /// Gives a table another definition, if it still has the one of this version. The rows and their keys stay what they are:
-    /// columns keep their types, and indexes come and go by changes of their own.
+    /// there are as many columns, each of its old type or of a longer text, and indexes come and go by changes of their own.
     AlterTable {
         table: Box<Table>,
         version: SchemaVersion,

@@ -123,17 +123,35 @@ pub(super) fn change(
             catalogue.views.insert(view.key(), Arc::new(view));
         }
         SchemaChange::AlterTable { table, version: planned } => {
-            if known(catalogue, table.id)?.version != *planned {
-                return Err(SchemaError::TableChanged(table.name.clone()));
-            }
-            check_names(catalogue, table, Some(table.id))?;
-            store(catalogue, (**table).clone(), version);
+            alter_table(catalogue, table, *planned, version)?;
         }
     }
     link(catalogue, version);
     catalogue.version = version;
     forget_builds(state);
     Ok(())
+}
+
+fn alter_table(
+    catalogue: &mut Catalogue,
+    table: &Table,
+    planned: SchemaVersion,
+    version: SchemaVersion,
+) -> Result<(), SchemaError> {
+    let own = known(catalogue, table.id)?;
+    if own.version != planned || !keeps_rows(&own, table) {
+        return Err(SchemaError::TableChanged(table.name.clone()));
+    }
+    check_names(catalogue, table, Some(table.id))?;
+    store(catalogue, table.clone(), version);
+    Ok(())
+}
+
+/// Is a row of one definition also a row of the other? Both are in use until every node has adopted the change (rule R27).
+fn keeps_rows(old: &Table, new: &Table) -> bool {
+    let size = |column: &types::Column| column.column_type.fixed_size();
+    old.columns.len() == new.columns.len()
+        && old.columns.iter().zip(&new.columns).all(|(old, new)| size(old) == size(new))
 }
 
 /// Brings `referenced_by` of all tables up to date. A parent whose children change gets the version of the change: so it is adopted
@@ -585,6 +603,53 @@ mod tests {
         let unknown = Err(SchemaError::UnknownDatabase("e".into()));
         assert_eq!(create_view(&mut own, &elsewhere, true), unknown);
         assert_eq!(names(&own), ["v"]);
+    }
+
+    /// A definition replaces the one it was made of, and only if rows stay rows; a parent knows its children, and gets a version of
+    /// its own when they change.
+    #[test]
+    fn a_parent_knows_the_keys_of_its_children() {
+        let mut own = catalogue();
+        let template = own.tables.values().next().expect("a table of the system").clone();
+        let plain = |name: &str| {
+            let mut table =
+                Table { name: name.into(), database: "d".into(), ..(*template).clone() };
+            table.indexes.truncate(1);
+            table
+        };
+        assert_eq!(create_table(&mut own, plain("parent"), SchemaVersion(7)), Ok(()));
+        assert_eq!(create_table(&mut own, plain("child"), SchemaVersion(8)), Ok(()));
+        let id = |own: &Catalogue, name: &str| own.table("d", name).expect("made above").id;
+        let (parent, child) = (id(&own, "parent"), id(&own, "child"));
+        let mut altered = (*own.tables[&child]).clone();
+        let planned = altered.version;
+        altered.constraints.foreign_keys.push(types::ForeignKey {
+            name: "k".into(),
+            columns: vec![0],
+            parent_database: "d".into(),
+            parent_table: "parent".into(),
+            parent_columns: vec![template.columns[0].name.clone()],
+            on_delete: types::ReferenceAction::Cascade,
+            on_update: types::ReferenceAction::NoAction,
+        });
+        let changed = Err(SchemaError::TableChanged("child".into()));
+        let mut wider = altered.clone();
+        wider.columns.push(wider.columns[0].clone());
+        assert_eq!(alter_table(&mut own, &wider, planned, SchemaVersion(9)), changed);
+        assert_eq!(alter_table(&mut own, &altered, SchemaVersion(1), SchemaVersion(9)), changed);
+        assert_eq!(alter_table(&mut own, &altered, planned, SchemaVersion(9)), Ok(()));
+        link(&mut own, SchemaVersion(9));
+        let references = |own: &Catalogue| own.tables[&parent].constraints.referenced_by.clone();
+        assert_eq!(references(&own).len(), 1);
+        assert_eq!(references(&own)[0].child, child);
+        assert_eq!(own.tables[&parent].version, SchemaVersion(9));
+        // A change of another table leaves the parent as it is.
+        link(&mut own, SchemaVersion(10));
+        assert_eq!(own.tables[&parent].version, SchemaVersion(9));
+        hide(&mut own, child, SchemaVersion(11));
+        link(&mut own, SchemaVersion(11));
+        assert_eq!(references(&own).len(), 0);
+        assert_eq!(own.tables[&parent].version, SchemaVersion(11));
     }
 
     /// The name of a CHECK is free in other databases only, and follows the name of its table.
