@@ -391,6 +391,7 @@ fn store_decimal(value: ValueRef<'_>, precision: u8, scale: u8, unsigned: bool) 
         }
         _ => Some(super::to_decimal(value, &mut ConvertContext::default())),
     };
+    // The sign before the digits are rounded, which may leave nothing of a number below zero.
     let negative = match (number, value) {
         (Some(number), _) => number.is_negative(),
         (None, ValueRef::Double(v)) => v < 0.0,
@@ -398,7 +399,7 @@ fn store_decimal(value: ValueRef<'_>, precision: u8, scale: u8, unsigned: bool) 
     };
     let rounded = number.and_then(|number| number.rescale(scale));
     match rounded {
-        Some(rounded) if rounded.fits(precision, scale) && !(unsigned && rounded.is_negative()) => {
+        Some(rounded) if rounded.fits(precision, scale) && !(unsigned && negative) => {
             let kept = Value::Decimal(rounded);
             // A double says nothing of how many digits it meant: no note for those.
             let exact = !matches!(value, ValueRef::Double(_) | ValueRef::Float(_));
@@ -507,6 +508,10 @@ fn store_label(value: ValueRef<'_>, labels: &Arc<Labels>) -> Outcome {
     let number = match value {
         ValueRef::Null => return fine(Value::Null),
         ValueRef::Label(number, own) if own == labels => return fine(kept(number)),
+        // The label of a value that was none stays that.
+        ValueRef::Label(0, own) if own.kind() == LabelKind::Enum && labels.kind() == own.kind() => {
+            return fine(kept(0));
+        }
         ValueRef::Int(number) => i128::from(number),
         ValueRef::UInt(number) => i128::from(number),
         // Numbers of labels are cut off at the point.
@@ -540,7 +545,8 @@ fn store_year(value: ValueRef<'_>) -> Outcome {
         ValueRef::Null => return fine(Value::Null),
         ValueRef::Date(date) => (i128::from(date.year()), false, true),
         ValueRef::DateTime(moment) => (i128::from(moment.date().year()), false, true),
-        ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Label(..) => {
+        ValueRef::Label(number, _) => (i128::from(number), false, true),
+        ValueRef::Text(..) | ValueRef::Bytes(_) => {
             let bytes = to_bytes(value);
             let (number, used) = Decimal::parse_prefix(&bytes);
             if used == 0 {
@@ -570,7 +576,8 @@ fn store_year(value: ValueRef<'_>) -> Outcome {
 fn store_bits(value: ValueRef<'_>, length: u8) -> Outcome {
     let bits = match value {
         ValueRef::Null => return fine(Value::Null),
-        ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Label(..) => {
+        ValueRef::Label(number, _) => Some(number),
+        ValueRef::Text(..) | ValueRef::Bytes(_) => {
             let bytes = to_bytes(value);
             let start = bytes.iter().position(|&byte| byte != 0).unwrap_or(bytes.len());
             match &bytes[start..] {

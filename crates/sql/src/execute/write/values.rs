@@ -2,7 +2,7 @@
 
 use types::convert::{ConvertError, ConvertErrorKind, SqlWarning, StoreMode, WarningLevel, store};
 use types::expr::Columns;
-use types::{Column, ColumnDefault, ColumnType, Table, Value};
+use types::{Column, ColumnDefault, ColumnType, LabelKind, Table, Value};
 
 use super::rules::value_before;
 use super::sequence::generated_value;
@@ -109,6 +109,11 @@ pub fn store_error(error: &ConvertError, table: &str, column: &str, row_number: 
     SqlError::new(error.code(), message)
 }
 
+/// The default of an ENUM that takes no NULL is its first label, in strict mode, too.
+fn is_enum(column: &Column) -> bool {
+    matches!(&column.column_type, ColumnType::Labelled(labels) if labels.kind() == LabelKind::Enum)
+}
+
 /// The value of a column without one; of one that is computed, the value before.
 pub fn default_value(
     column: &Column,
@@ -124,6 +129,9 @@ pub fn default_value(
         // The caller fills it in.
         ColumnDefault::AutoIncrement => Ok(Value::Null),
         ColumnDefault::None if column.nullable => Ok(Value::Null),
+        ColumnDefault::None if is_enum(column) => {
+            Ok(column.column_type.implicit_default().to_value())
+        }
         ColumnDefault::None => {
             if storing.mode == StoreMode::Strict {
                 return Err(SqlError::no_default(&column.name));
