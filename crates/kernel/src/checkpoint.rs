@@ -431,13 +431,16 @@ impl Making {
     }
 }
 
-/// Is a unique key on its way to some table, so that its entries may not be there for all rows?
+/// Is a unique key on its way to some table, so that its entries may not be there for all rows? Or a copy, whose rows may not?
 fn has_unfilled_keys(catalogue: &Catalogue) -> bool {
     let is_unfilled = |index: &Index| {
         let is_on_its_way = matches!(index.state, IndexState::DeleteOnly | IndexState::Building);
         is_on_its_way && matches!(index.kind, IndexKind::Unique { .. })
     };
-    catalogue.tables.values().any(|table| table.indexes.iter().any(is_unfilled))
+    catalogue
+        .tables
+        .values()
+        .any(|table| table.rewriting.copy.is_some() || table.indexes.iter().any(is_unfilled))
 }
 
 /// Reports the end to all workers: restarts from their disks rest on it.

@@ -8,8 +8,8 @@
 
 use protocol::control::ControlState;
 use protocol::request::LocalRows;
+use types::Table;
 use types::hash::{bucket_of, hash64};
-use types::{Table, TableState};
 
 use crate::node::NodeShared;
 
@@ -23,9 +23,8 @@ impl LocalRows for NodeShared {
         visit: &mut dyn FnMut(Option<&[u8]>),
     ) -> bool {
         let known = state.catalogue.tables.get(&table.id);
-        let is_current = known.is_some_and(|known| {
-            known.version == table.version && known.state == TableState::Public
-        });
+        let is_current =
+            known.is_some_and(|known| known.version == table.version && known.is_open());
         is_current
             && state.is_formed()
             && self.has_lease(now)

@@ -940,6 +940,7 @@ pub fn bootstrap_catalogue() -> Catalogue {
         auto_increment: None,
         unique_of: None,
         constraints: types::Constraints::default(),
+        rewriting: types::Rewriting::default(),
     };
     let sequences = table(
         SEQUENCES_TABLE,

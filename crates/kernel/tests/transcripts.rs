@@ -110,6 +110,7 @@ transcripts! {
         schema_change_is_done_once
         said_when_it_is_durable
         schema_change_waits_for_its_table
+        table_closes_for_its_copy
         schema_change_withdrawn
         snapshot_instead_of_entries
         transactions_keep_their_definition

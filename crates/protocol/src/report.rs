@@ -319,6 +319,8 @@ pub struct Connection {
     pub since_micros: i64,
     /// The text that runs, cut to some length.
     pub statement: Option<String>,
+    /// What a long statement is doing, and how far it is.
+    pub progress: Option<String>,
     /// "REPEATABLE READ" and so on.
     pub isolation: String,
     pub read_only: bool,
@@ -331,6 +333,7 @@ wire_struct!(Connection {
     command,
     since_micros,
     statement,
+    progress,
     isolation,
     read_only,
 });

@@ -95,6 +95,12 @@ pub enum SchemaChange {
         table: Box<Table>,
         version: SchemaVersion,
     },
+    /// The copy of a table takes its place and its name; the table goes. Only if the table is closed and still has the definition of
+    /// this version.
+    ReplaceTable {
+        table: TableId,
+        version: SchemaVersion,
+    },
 }
 wire_enum!(SchemaChange {
     0 => CreateDatabase { name, collation },
@@ -113,6 +119,7 @@ wire_enum!(SchemaChange {
     13 => DropView { database, name },
     14 => RenameView { database, name, to },
     15 => AlterTable { table, version },
+    16 => ReplaceTable { table, version },
 });
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +139,8 @@ pub enum SchemaError {
     TableChanged(String),
     /// A CHECK of the database has the name.
     CheckExists(String),
+    /// Another session alters the table.
+    TableBusy(String),
 }
 wire_enum!(SchemaError {
     0 => DatabaseExists(name),
@@ -145,6 +154,7 @@ wire_enum!(SchemaError {
     8 => Withdrawn,
     9 => TableChanged(name),
     10 => CheckExists(name),
+    11 => TableBusy(name),
 });
 
 /// The definition of the hidden table that enforces a unique key: its primary key is the unique key's parts, its other
@@ -188,5 +198,6 @@ pub fn unique_entries_table(table: &Table, index: &Index) -> Table {
         auto_increment: None,
         unique_of: Some((table.id, index.id)),
         constraints: types::Constraints::default(),
+        rewriting: types::Rewriting::default(),
     }
 }

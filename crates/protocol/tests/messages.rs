@@ -457,6 +457,7 @@ fn connection() -> Connection {
         command: "Query".into(),
         since_micros: -1,
         statement: Some("SELECT 1".into()),
+        progress: Some("copy to tmp table".into()),
         isolation: "REPEATABLE READ".into(),
         read_only: false,
     }

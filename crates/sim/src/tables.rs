@@ -35,6 +35,7 @@ pub fn integers(name: &str, columns: &[&str]) -> Table {
         auto_increment: None,
         unique_of: None,
         constraints: types::Constraints::default(),
+        rewriting: types::Rewriting::default(),
     }
 }
 

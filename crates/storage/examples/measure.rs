@@ -50,6 +50,7 @@ fn sysbench_table() -> Arc<Table> {
         auto_increment: None,
         unique_of: None,
         constraints: types::Constraints::default(),
+        rewriting: types::Rewriting::default(),
     })
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::wire::{Reader, Wire, WireError};
 use crate::{
-    Collation, ColumnExpression, ColumnType, Constraints, Generated, IndexId, IntWidth, RowLayout,
-    SchemaVersion, TableId, Value, wire_enum, wire_struct,
+    Collation, ColumnExpression, ColumnType, Constraints, CopyState, Generated, IndexId, IntWidth,
+    Rewriting, RowLayout, SchemaVersion, TableId, Value, wire_enum, wire_struct,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -150,13 +150,15 @@ pub struct Table {
     /// For a hidden table: whose unique key it holds.
     pub unique_of: Option<(TableId, IndexId)>,
     pub constraints: Constraints,
+    pub rewriting: Rewriting,
 }
 
 /// Bits of the byte before `unique_of`.
 const TABLE_IS_UNIQUE: u8 = 1;
 const TABLE_HAS_CONSTRAINTS: u8 = 2;
+const TABLE_IS_REWRITTEN: u8 = 4;
 
-/// A table without constraints has the bytes that it had before there were constraints.
+/// A table without constraints that no ALTER TABLE rewrites has the bytes that it had before there was either.
 impl Wire for Table {
     fn encode(&self, out: &mut Vec<u8>) {
         self.id.encode(out);
@@ -172,12 +174,16 @@ impl Wire for Table {
         self.auto_increment.encode(out);
         let unique = if self.unique_of.is_some() { TABLE_IS_UNIQUE } else { 0 };
         let constraints = if self.constraints.is_empty() { 0 } else { TABLE_HAS_CONSTRAINTS };
-        (unique | constraints).encode(out);
+        let rewritten = if self.rewriting == Rewriting::default() { 0 } else { TABLE_IS_REWRITTEN };
+        (unique | constraints | rewritten).encode(out);
         if let Some(of) = &self.unique_of {
             of.encode(out);
         }
         if constraints != 0 {
             self.constraints.encode(out);
+        }
+        if rewritten != 0 {
+            self.rewriting.encode(out);
         }
     }
     fn decode(input: &mut Reader<'_>) -> Result<Table, WireError> {
@@ -195,9 +201,10 @@ impl Wire for Table {
             auto_increment: Wire::decode(input)?,
             unique_of: None,
             constraints: Constraints::default(),
+            rewriting: Rewriting::default(),
         };
         let flags = u8::decode(input)?;
-        if flags & !(TABLE_IS_UNIQUE | TABLE_HAS_CONSTRAINTS) != 0 {
+        if flags & !(TABLE_IS_UNIQUE | TABLE_HAS_CONSTRAINTS | TABLE_IS_REWRITTEN) != 0 {
             return Err(WireError::BadTag("table"));
         }
         if flags & TABLE_IS_UNIQUE != 0 {
@@ -205,6 +212,9 @@ impl Wire for Table {
         }
         if flags & TABLE_HAS_CONSTRAINTS != 0 {
             table.constraints = Wire::decode(input)?;
+        }
+        if flags & TABLE_IS_REWRITTEN != 0 {
+            table.rewriting = Wire::decode(input)?;
         }
         Ok(table)
     }
@@ -429,9 +439,18 @@ impl Table {
         &self.indexes[0]
     }
 
+    /// May a transaction begin to use the table?
+    pub fn is_open(&self) -> bool {
+        let copy = self.rewriting.copy.as_ref();
+        self.state == TableState::Public && copy.is_none_or(|copy| copy.state != CopyState::Closed)
+    }
+
     /// Does a change of a row need its old row, its new row or other rows in the hands of the session that changes it? If not, the
     /// row's shard makes the change alone, and nothing besides the row changes.
     pub fn needs_writer(&self, change: RowChangeKind<'_>) -> bool {
+        if self.rewriting.copy.is_some() {
+            return true;
+        }
         let is_unique = |index: &Index| index.kind != IndexKind::Ordinary;
         match change {
             // Its entries in unique keys go with it, and its children keep it or follow.

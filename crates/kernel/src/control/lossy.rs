@@ -21,10 +21,13 @@
 //! filled when it comes, and later restarts pass over it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use protocol::control::{ControlEntry, ControlState, Member, RestartMember};
 use protocol::message::{CheckpointMark, DiskPoint};
-use types::{Catalogue, GroupId, IndexKind, IndexState, NodeId, TableState, Timestamp};
+use types::{
+    Catalogue, GroupId, IndexKind, IndexState, NodeId, Table, TableId, TableState, Timestamp,
+};
 
 use super::lease::Leases;
 use super::restart::{Restarts, Returned, active, is_home, list, members_before};
@@ -175,7 +178,7 @@ impl Restarts {
         let mark = marks.find(|mark| mark.at == at);
         if let Some(key) = mark.and_then(|mark| key_made_later(&state.catalogue, &mark)) {
             return Err(format!(
-                "{key} was made after {at:?}, and has no entries of the rows that there were then; {RESTORE}"
+                "{key} was made after {at:?}, and has nothing of the rows that there were then; {RESTORE}"
             ));
         }
         let has_it = |(node, disk): &(NodeId, &Returned)| {
@@ -225,8 +228,17 @@ fn in_group(node: NodeId, id: GroupId, state: &ControlState) -> bool {
 }
 
 /// A unique key, of a table that there was when the checkpoint was made, which the table has got since. One that is not public is dropped
-/// when the cluster starts again.
+/// when the cluster starts again. Or a table that ALTER TABLE has put into the place of one that there was.
 fn key_made_later(catalogue: &Catalogue, mark: &CheckpointMark) -> Option<String> {
+    let is_later = |table: &&Arc<Table>| {
+        let was_there = |origin: TableId| origin.0 < mark.table_id_next;
+        mark.table_id_next <= table.id.0
+            && table.state != TableState::Dropping
+            && table.rewriting.origin.is_some_and(was_there)
+    };
+    if let Some(table) = catalogue.tables.values().find(is_later) {
+        return Some(format!("table {}.{}", table.database, table.name));
+    }
     let known = catalogue
         .tables
         .values()
@@ -244,10 +256,8 @@ fn key_made_later(catalogue: &Catalogue, mark: &CheckpointMark) -> Option<String
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use types::{Index, Lineage, Table, TableId};
+    use types::{Index, Lineage};
 
     /// A table of this id, with a unique key whose entries are in that hidden table.
     fn table(id: u32, entries: u32, state: TableState) -> Arc<Table> {
@@ -274,6 +284,13 @@ mod tests {
         assert!(later(8, 10, TableState::Public));
         assert!(!later(8, 9, TableState::Public), "it had it");
         assert!(!later(10, 11, TableState::Public), "it came later");
+        let mut catalogue = crate::bootstrap_catalogue();
+        for (origin, is_in_the_way) in [(9, true), (10, false)] {
+            let mut table = Table::clone(&table(11, 12, TableState::Public));
+            table.rewriting.origin = Some(TableId(origin));
+            catalogue.tables.insert(TableId(11), Arc::new(table));
+            assert_eq!(key_made_later(&catalogue, &mark).is_some(), is_in_the_way, "{origin}");
+        }
         assert!(!later(8, 10, TableState::Dropping), "it goes");
         for state in [IndexState::DeleteOnly, IndexState::Building, IndexState::Dropping] {
             let mut catalogue = crate::bootstrap_catalogue();

@@ -686,8 +686,11 @@ impl Control {
         let is_withdrawn = |(_, message): &(Address, ChangeSchema)| {
             matches!(message.change, SchemaChange::Withdraw)
         };
-        if let Some(place) = self.queue.iter().position(is_withdrawn) {
-            // That changes no definition: it waits for no adoption.
+        let needs_no_adoption = |queued: &(Address, ChangeSchema)| {
+            is_withdrawn(queued) || schema::overtakes(&self.state.catalogue, &queued.1.change)
+        };
+        if let Some(place) = self.queue.iter().position(needs_no_adoption) {
+            // No transaction uses a definition that it changes.
             let (requester, message) = self.queue.remove(place).expect("just found");
             return self.propose_change(requester, message, context);
         }

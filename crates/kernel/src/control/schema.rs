@@ -11,8 +11,8 @@ use std::sync::Arc;
 use protocol::control::{ControlState, SchemaRequest};
 use protocol::schema::{SchemaChange, SchemaError, unique_entries_table};
 use types::{
-    Catalogue, Database, Index, IndexId, IndexKind, IndexState, Reference, SchemaVersion, Table,
-    TableId, TableState, ViewDefinition,
+    Catalogue, CopyState, Database, Index, IndexId, IndexKind, IndexState, Reference, Rewriting,
+    SchemaVersion, Table, TableId, TableState, ViewDefinition,
 };
 
 /// More would make the control state too large to send as one message.
@@ -53,12 +53,15 @@ pub(super) fn change(
             create_table(catalogue, (**table).clone(), version)?;
         }
         SchemaChange::DropTable { id } => {
-            let table = known(catalogue, *id)?;
+            let table = at_rest(catalogue, *id)?;
             unname(catalogue, &table);
             hide(catalogue, *id, version);
+            if let Some(of) = table.rewriting.copy_of {
+                forget_copy(catalogue, of, *id, version);
+            }
         }
         SchemaChange::TruncateTable { id } => {
-            let table = known(catalogue, *id)?;
+            let table = at_rest(catalogue, *id)?;
             // Refused before anything is changed.
             check_table_count(catalogue)?;
             unname(catalogue, &table);
@@ -66,6 +69,9 @@ pub(super) fn change(
             let mut empty = (*table).clone();
             // Indexes on their way in or out are not of the new table.
             empty.indexes.retain(|index| index.state == IndexState::Public);
+            if let Some(sequence) = &mut empty.auto_increment {
+                sequence.start = 1;
+            }
             create_table(catalogue, empty, version)?;
         }
         SchemaChange::CreateIndex { table, index } => {
@@ -83,6 +89,10 @@ pub(super) fn change(
                 IndexState::DeleteOnly => IndexState::Building,
                 _ => IndexState::Public,
             };
+            if let (IndexState::Public, IndexKind::Unique { entries }) = (found.state, &found.kind)
+            {
+                give_rows(catalogue, *entries, version);
+            }
             store(catalogue, table, version);
         }
         SchemaChange::DropIndex { table, index, name } => {
@@ -90,6 +100,7 @@ pub(super) fn change(
             if named != Some(*index) {
                 return Err(SchemaError::UnknownIndex(name.clone()));
             }
+            at_rest(catalogue, *table)?;
             drop_index(catalogue, *table, *index, version)?;
         }
         SchemaChange::GiveUpIndex { asked } => {
@@ -125,6 +136,9 @@ pub(super) fn change(
         SchemaChange::AlterTable { table, version: planned } => {
             alter_table(catalogue, table, *planned, version)?;
         }
+        SchemaChange::ReplaceTable { table, version: planned } => {
+            replace_table(catalogue, *table, *planned, version)?;
+        }
     }
     link(catalogue, version);
     catalogue.version = version;
@@ -142,9 +156,122 @@ fn alter_table(
     if own.version != planned || !keeps_rows(&own, table) {
         return Err(SchemaError::TableChanged(table.name.clone()));
     }
+    let (before, after) = (&own.rewriting, &table.rewriting);
+    if before == after {
+        at_rest(catalogue, table.id)?;
+    } else if !copy_goes_to(catalogue, &own, after) {
+        return Err(SchemaError::TableBusy(table.name.clone()));
+    }
     check_names(catalogue, table, Some(table.id))?;
     store(catalogue, table.clone(), version);
+    if let (Some(copy), None) = (&before.copy, &after.copy)
+        && let Ok(copy) = known(catalogue, copy.table)
+    {
+        unname(catalogue, &copy);
+        hide(catalogue, copy.id, version);
+    }
     Ok(())
+}
+
+/// Does the change wait for no adoption? One that opens a closed table goes back to a definition in use, from one without users.
+/// One that gives a copy up leaves rows of it behind, which have no readers.
+pub(super) fn overtakes(catalogue: &Catalogue, change: &SchemaChange) -> bool {
+    let SchemaChange::AlterTable { table, .. } = change else { return false };
+    let Ok(own) = known(catalogue, table.id) else { return false };
+    let gives_up = own.rewriting.copy.is_some() && table.rewriting.copy.is_none();
+    gives_up || (!own.is_open() && table.is_open())
+}
+
+/// May an ALTER TABLE go on so? A copy is given to a table with no change under way, goes from state to state, or goes.
+fn copy_goes_to(catalogue: &Catalogue, table: &Table, after: &Rewriting) -> bool {
+    let before = &table.rewriting;
+    if (before.copy_of, before.origin, before.rows_since)
+        != (after.copy_of, after.origin, after.rows_since)
+    {
+        return false;
+    }
+    let is_own = |copy: TableId| {
+        let copy = known(catalogue, copy);
+        copy.is_ok_and(|copy| copy.rewriting.copy_of == Some(table.id))
+    };
+    match (&before.copy, &after.copy) {
+        (None, Some(copy)) => {
+            copy.state == CopyState::DeleteOnly
+                && is_own(copy.table)
+                && table.indexes.iter().all(|index| index.state == IndexState::Public)
+        }
+        (Some(before), Some(after)) => {
+            before.table == after.table
+                && before.sources == after.sources
+                && before.state.goes_to(after.state)
+        }
+        (_, None) => true,
+    }
+}
+
+/// The copy takes the table's place: its name, its foreign keys' parents and children. It is the table from here on.
+fn replace_table(
+    catalogue: &mut Catalogue,
+    id: TableId,
+    planned: SchemaVersion,
+    version: SchemaVersion,
+) -> Result<(), SchemaError> {
+    let table = known(catalogue, id)?;
+    let changed = || SchemaError::TableChanged(table.name.clone());
+    let copy = table.rewriting.copy.as_ref().filter(|copy| copy.state == CopyState::Closed);
+    let copy = copy.ok_or_else(changed)?;
+    let mut by = (*known(catalogue, copy.table)?).clone();
+    // A child may have come since the ALTER TABLE was planned.
+    let mut keys = table.constraints.referenced_by.iter();
+    let is_kept = |column: &String| by.column_named(column).is_some();
+    if table.version != planned
+        || by.rewriting.copy_of != Some(id)
+        || !keys.all(|reference| reference.key.parent_columns.iter().all(is_kept))
+    {
+        return Err(changed());
+    }
+    check_names(catalogue, &by, Some(by.id))?;
+    unname(catalogue, &by);
+    unname(catalogue, &table);
+    by.name.clone_from(&table.name);
+    by.database.clone_from(&table.database);
+    by.rewriting = Rewriting {
+        origin: Some(table.rewriting.origin.unwrap_or(id)),
+        rows_since: version,
+        ..Rewriting::default()
+    };
+    let database = catalogue.databases.get_mut(&by.database.to_lowercase());
+    database.ok_or_else(changed)?.tables.insert(by.name.clone(), by.id);
+    let mut gone = (*table).clone();
+    gone.rewriting.copy = None;
+    store(catalogue, gone, version);
+    hide(catalogue, id, version);
+    for index in &by.indexes {
+        if let IndexKind::Unique { entries } = index.kind {
+            give_rows(catalogue, entries, version);
+        }
+    }
+    store(catalogue, by, version);
+    Ok(())
+}
+
+/// The entries of a unique key are all there, for snapshots from now on.
+fn give_rows(catalogue: &mut Catalogue, entries: TableId, version: SchemaVersion) {
+    if let Some(entries) = catalogue.tables.get(&entries) {
+        let mut entries = (**entries).clone();
+        entries.rewriting.rows_since = version;
+        store(catalogue, entries, version);
+    }
+}
+
+/// A table keeps this copy no more.
+fn forget_copy(catalogue: &mut Catalogue, of: TableId, copy: TableId, version: SchemaVersion) {
+    let Some(table) = catalogue.tables.get(&of) else { return };
+    if table.rewriting.copy.as_ref().is_some_and(|own| own.table == copy) {
+        let mut table = (**table).clone();
+        table.rewriting.copy = None;
+        store(catalogue, table, version);
+    }
 }
 
 /// Is a row of one definition also a row of the other? Both are in use until every node has adopted the change (rule R27).
@@ -162,7 +289,8 @@ fn link(catalogue: &mut Catalogue, version: SchemaVersion) {
         if !table.constraints.referenced_by.is_empty() {
             references.entry(table.id).or_default();
         }
-        if table.state != TableState::Public {
+        // A copy is no child: the rows that it is a copy of are.
+        if table.state != TableState::Public || table.rewriting.copy_of.is_some() {
             continue;
         }
         for key in &table.constraints.foreign_keys {
@@ -198,6 +326,7 @@ pub(super) fn has_dropped(state: &ControlState) -> bool {
     let mut tables = state.catalogue.tables.values();
     tables.any(|table| table.state == TableState::Dropping || table.indexes.iter().any(is_dropped))
         || abandoned(state).next().is_some()
+        || abandoned_copies(state).next().is_some()
 }
 
 fn is_dropped(state: IndexState) -> bool {
@@ -209,10 +338,19 @@ fn abandoned(state: &ControlState) -> impl Iterator<Item = (TableId, IndexId)> {
     builds.filter(|(_, build)| state.is_over(build.incarnation)).map(|(index, _)| *index)
 }
 
+/// Copies that no session fills any more, with their tables.
+fn abandoned_copies(state: &ControlState) -> impl Iterator<Item = (TableId, TableId)> {
+    let tables = state.catalogue.tables.values();
+    let copies = tables.filter_map(|table| Some((table.id, table.rewriting.copy.as_ref()?)));
+    let abandoned = copies.filter(|(_, copy)| state.is_over(copy.filler));
+    abandoned.map(|(table, copy)| (table, copy.table))
+}
+
 /// Removes the tables that every node has stopped using, takes dropped unique keys one step further, and drops indexes that no
 /// session fills any more.
 pub(super) fn remove_dropped(state: &mut ControlState) {
     let abandoned: Vec<(TableId, IndexId)> = abandoned(state).collect();
+    let copies: Vec<(TableId, TableId)> = abandoned_copies(state).collect();
     let catalogue = &mut state.catalogue;
     let version = SchemaVersion(catalogue.version.0 + 1);
     catalogue.tables.retain(|_, table| table.state != TableState::Dropping);
@@ -244,6 +382,13 @@ pub(super) fn remove_dropped(state: &mut ControlState) {
         // It is there, for its build is known. Whatever is wrong, no voter may stop for it.
         let _: Result<(), SchemaError> = drop_index(catalogue, table, index, version);
     }
+    for (table, copy) in copies {
+        forget_copy(catalogue, table, copy, version);
+        if let Ok(copy) = known(catalogue, copy) {
+            unname(catalogue, &copy);
+            hide(catalogue, copy.id, version);
+        }
+    }
     catalogue.version = version;
     forget_builds(state);
 }
@@ -256,7 +401,8 @@ pub(super) fn settle(state: &mut ControlState) {
     let count = catalogue.tables.len();
     catalogue.tables.retain(|_, table| table.state != TableState::Dropping);
     let tables = catalogue.tables.values();
-    let concerned = tables.filter(|table| table.indexes.iter().any(is_on_its_way));
+    let concerned = tables
+        .filter(|table| table.indexes.iter().any(is_on_its_way) || table.rewriting.copy.is_some());
     let concerned: Vec<Arc<Table>> = concerned.cloned().collect();
     if concerned.is_empty() && catalogue.tables.len() == count {
         return;
@@ -268,10 +414,24 @@ pub(super) fn settle(state: &mut ControlState) {
                 catalogue.tables.remove(&entries);
             }
         }
+        if let Some(copy) = table.rewriting.copy.take() {
+            remove_copy(catalogue, copy.table);
+        }
         store(catalogue, table, version);
     }
     catalogue.version = version;
     forget_builds(state);
+}
+
+/// Takes a copy out of the catalogue, with the tables that enforce its unique keys.
+fn remove_copy(catalogue: &mut Catalogue, id: TableId) {
+    let Some(copy) = catalogue.tables.remove(&id) else { return };
+    unname(catalogue, &copy);
+    for index in &copy.indexes {
+        if let IndexKind::Unique { entries } = index.kind {
+            catalogue.tables.remove(&entries);
+        }
+    }
 }
 
 fn drop_index(
@@ -306,6 +466,15 @@ fn known_index(table: &mut Table, id: IndexId) -> Result<&mut Index, SchemaError
 fn known(catalogue: &Catalogue, id: TableId) -> Result<Arc<Table>, SchemaError> {
     let table = catalogue.tables.get(&id).filter(|table| table.state == TableState::Public);
     table.cloned().ok_or_else(|| SchemaError::UnknownTable(format!("#{id}")))
+}
+
+/// A table that no ALTER TABLE is copying.
+fn at_rest(catalogue: &Catalogue, id: TableId) -> Result<Arc<Table>, SchemaError> {
+    let table = known(catalogue, id)?;
+    match &table.rewriting.copy {
+        None => Ok(table),
+        Some(_) => Err(SchemaError::TableBusy(table.name.clone())),
+    }
 }
 
 fn store(catalogue: &mut Catalogue, mut table: Table, version: SchemaVersion) {
@@ -357,6 +526,8 @@ fn create_table(
     check_names(catalogue, &table, None)?;
     table.id = next_table_id(catalogue);
     table.state = TableState::Public;
+    let copy_of = table.rewriting.copy_of;
+    table.rewriting = Rewriting { copy_of, rows_since: version, ..Rewriting::default() };
     let id = table.id;
     let mut indexes = std::mem::take(&mut table.indexes);
     for (number, index) in (0u16..).zip(&mut indexes) {
@@ -428,6 +599,7 @@ fn create_entries(
 ) -> TableId {
     let mut entries = unique_entries_table(table, index);
     entries.id = next_table_id(catalogue);
+    entries.rewriting.rows_since = version;
     let id = entries.id;
     store(catalogue, entries, version);
     id
@@ -439,7 +611,7 @@ fn create_index(
     index: &Index,
     version: SchemaVersion,
 ) -> Result<IndexId, SchemaError> {
-    let mut table = (*known(catalogue, id)?).clone();
+    let mut table = (*at_rest(catalogue, id)?).clone();
     if table.index_named(&index.name).is_some() {
         return Err(SchemaError::IndexExists(index.name.clone()));
     }
@@ -468,7 +640,7 @@ fn rename_index(
     (from, to): (&str, &str),
     version: SchemaVersion,
 ) -> Result<(), SchemaError> {
-    let mut table = (*known(catalogue, table)?).clone();
+    let mut table = (*at_rest(catalogue, table)?).clone();
     if table.index_named(from).map(|index| index.id) != Some(index) {
         return Err(SchemaError::UnknownIndex(from.into()));
     }
@@ -489,8 +661,11 @@ fn check_names(
     if table.constraints.checks.is_empty() {
         return Ok(());
     }
+    // A copy has the names of the table whose copy it is.
     let others = catalogue.tables.values().filter(|other| {
         Some(other.id) != own
+            && Some(other.id) != table.rewriting.copy_of
+            && other.rewriting.copy_of.is_none()
             && other.state == TableState::Public
             && other.database.eq_ignore_ascii_case(&table.database)
     });
@@ -510,7 +685,7 @@ fn rename_table(
     name: &str,
     version: SchemaVersion,
 ) -> Result<(), SchemaError> {
-    let old = known(catalogue, id)?;
+    let old = at_rest(catalogue, id)?;
     match catalogue.databases.get(&database.to_lowercase()) {
         None => return Err(SchemaError::UnknownDatabase(database.into())),
         Some(_) if catalogue.is_taken(database, name) => {
@@ -559,7 +734,7 @@ fn rename_table(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::{Collation, ViewAlgorithm, ViewCheck};
+    use types::{Collation, Incarnation, NodeId, TableCopy, ViewAlgorithm, ViewCheck};
 
     fn view(name: &str, bytes: usize) -> ViewDefinition {
         ViewDefinition {
@@ -650,6 +825,146 @@ mod tests {
         link(&mut own, SchemaVersion(11));
         assert_eq!(references(&own).len(), 0);
         assert_eq!(own.tables[&parent].version, SchemaVersion(11));
+    }
+
+    /// The steps of a table that is rewritten: none is passed over, nothing else changes the table meanwhile, and the copy takes its place
+    /// with its name, its children and the version from which on snapshots have its rows.
+    #[test]
+    fn a_copy_takes_the_place_of_its_table() {
+        let mut own = catalogue();
+        let template = own.tables.values().next().expect("a table of the system").clone();
+        let plain = |name: &str, copy_of: Option<TableId>| {
+            let mut table =
+                Table { name: name.into(), database: "d".into(), ..(*template).clone() };
+            table.indexes.truncate(1);
+            table.rewriting.copy_of = copy_of;
+            table
+        };
+        let mut version = 6;
+        let mut next = || {
+            version += 1;
+            SchemaVersion(version)
+        };
+        assert_eq!(create_table(&mut own, plain("a", None), next()), Ok(()));
+        let old = own.table("d", "a").expect("made above").id;
+        let since = |own: &Catalogue, id: TableId| own.tables[&id].rewriting.rows_since;
+        assert_eq!(since(&own, old), SchemaVersion(7));
+        assert_eq!(create_table(&mut own, plain("#copy", Some(old)), next()), Ok(()));
+        let copy = own.table("d", "#copy").expect("made above").id;
+        let in_state = |own: &Catalogue, state: Option<CopyState>| {
+            let mut table = (*own.tables[&old]).clone();
+            table.rewriting.copy = state.map(|state| TableCopy {
+                table: copy,
+                state,
+                sources: Vec::new(),
+                lenient: false,
+                filler: Incarnation(5),
+            });
+            table
+        };
+        let busy = || Err(SchemaError::TableBusy("a".into()));
+        let mut goes = |own: &mut Catalogue, state: Option<CopyState>| {
+            let (table, planned) = (in_state(own, state), own.tables[&old].version);
+            alter_table(own, &table, planned, next())
+        };
+        use CopyState::{Building, Closed, DeleteOnly};
+        for state in [Building, Closed] {
+            assert_eq!(goes(&mut own, Some(state)), busy(), "{state:?}");
+        }
+        assert_eq!(goes(&mut own, Some(DeleteOnly)), Ok(()));
+        assert_eq!(goes(&mut own, Some(Closed)), busy());
+        assert_eq!(goes(&mut own, Some(Building)), Ok(()));
+        assert_eq!(goes(&mut own, Some(DeleteOnly)), busy());
+        // The same definition again, and a table with an index more.
+        assert_eq!(goes(&mut own, Some(Building)), busy());
+        let renamed = rename_table(&mut own, old, "d", "b", SchemaVersion(90));
+        assert_eq!(renamed, busy());
+        let index = Index { name: "i".into(), ..template.indexes[0].clone() };
+        assert_eq!(create_index(&mut own, old, &index, SchemaVersion(90)).err(), busy().err());
+        let changed = Err(SchemaError::TableChanged("a".into()));
+        let planned = own.tables[&old].version;
+        assert_eq!(replace_table(&mut own, old, planned, SchemaVersion(90)), changed);
+        assert!(own.tables[&old].is_open());
+        assert_eq!(goes(&mut own, Some(Closed)), Ok(()));
+        assert!(!own.tables[&old].is_open());
+        // Given up, the copy goes.
+        let (table, version) = (Box::new(in_state(&own, None)), own.tables[&old].version);
+        assert!(overtakes(&own, &SchemaChange::AlterTable { table, version }));
+        let mut given_up = own.clone();
+        assert_eq!(goes(&mut given_up, None), Ok(()));
+        assert_eq!(given_up.tables[&copy].state, TableState::Dropping);
+        assert!(given_up.table("d", "#copy").is_none() && given_up.tables[&old].is_open());
+        // Opened again, it is a change that waits for no adoption.
+        let table = Box::new(in_state(&own, Some(Building)));
+        let opens = SchemaChange::AlterTable { table, version: own.tables[&old].version };
+        assert!(overtakes(&own, &opens));
+        let planned = own.tables[&old].version;
+        assert_eq!(replace_table(&mut own, old, SchemaVersion(1), SchemaVersion(90)), changed);
+        assert_eq!(replace_table(&mut own, old, planned, SchemaVersion(91)), Ok(()));
+        let new = own.table("d", "a").expect("it has the name").clone();
+        assert_eq!((new.id, since(&own, copy)), (copy, SchemaVersion(91)));
+        assert_eq!((new.rewriting.copy_of, new.rewriting.origin), (None, Some(old)));
+        assert_eq!(own.tables[&old].state, TableState::Dropping);
+        assert!(own.table("d", "#copy").is_none());
+        assert!(!overtakes(&own, &opens));
+    }
+
+    /// A copy goes with the boot that filled it, with the table that it was made of, and when the cluster starts again.
+    #[test]
+    fn copies_that_nobody_fills_go() {
+        let filler = Incarnation(5);
+        let make = || {
+            let config = protocol::control::ClusterConfig {
+                cluster: types::ClusterId(7),
+                nodes: Vec::new(),
+                replicas: 2,
+                shards_per_group: 2,
+                heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
+                durability: protocol::control::Durability::default(),
+            };
+            let mut state = ControlState::new(config, catalogue());
+            let own = &mut state.catalogue;
+            let template = own.tables.values().next().expect("a table of the system").clone();
+            let mut table = Table { name: "a".into(), database: "d".into(), ..(*template).clone() };
+            table.indexes.truncate(1);
+            assert_eq!(create_table(own, table.clone(), SchemaVersion(7)), Ok(()));
+            let old = own.table("d", "a").expect("made above").id;
+            table.name = "#copy".into();
+            table.rewriting.copy_of = Some(old);
+            assert_eq!(create_table(own, table, SchemaVersion(8)), Ok(()));
+            let copy = own.table("d", "#copy").expect("made above").id;
+            let mut table = (*own.tables[&old]).clone();
+            let (planned, state_of) = (table.version, CopyState::DeleteOnly);
+            table.rewriting.copy = Some(TableCopy {
+                table: copy,
+                state: state_of,
+                sources: Vec::new(),
+                lenient: false,
+                filler,
+            });
+            assert_eq!(alter_table(own, &table, planned, SchemaVersion(9)), Ok(()));
+            (state, old, copy)
+        };
+        let (mut state, old, copy) = make();
+        assert!(!has_dropped(&state), "the boot fills it");
+        state.excluded.insert(filler, NodeId(1));
+        assert!(has_dropped(&state));
+        remove_dropped(&mut state);
+        assert_eq!(state.catalogue.tables[&old].rewriting.copy, None);
+        assert_eq!(state.catalogue.tables[&copy].state, TableState::Dropping);
+        assert!(state.catalogue.table("d", "#copy").is_none());
+
+        let (mut state, old, copy) = make();
+        settle(&mut state);
+        assert_eq!(state.catalogue.tables[&old].rewriting.copy, None);
+        assert!(!state.catalogue.tables.contains_key(&copy));
+
+        let (mut state, old, copy) = make();
+        let requester = types::Address { node: NodeId(1), worker: types::WorkerId(0) };
+        let request = SchemaRequest { requester, incarnation: filler, sequence: 1 };
+        let drop = SchemaChange::DropTable { id: copy };
+        assert_eq!(change(&mut state, &request, &drop), Ok(()));
+        assert_eq!(state.catalogue.tables[&old].rewriting.copy, None);
     }
 
     /// The name of a CHECK is free in other databases only, and follows the name of its table.

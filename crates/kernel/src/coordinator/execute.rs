@@ -9,7 +9,7 @@ use protocol::message::{
 use protocol::op::{Batch, BatchResult, Lock, Op, OpKind, ReadAt};
 use protocol::request::{Reply, SessionId};
 use types::hash::{bucket_of, hash64};
-use types::{ShardId, TableState, Timestamp, TransactionId};
+use types::{ShardId, TableId, TableState, Timestamp, TransactionId};
 
 use super::request::{holds, send_cancel, send_to_primary};
 use super::{Asked, Coordinator, Pending, Phase, Snapshot, Transaction, close_snapshot};
@@ -39,6 +39,11 @@ impl Coordinator {
             context.reply(session, Reply::Refused(Refusal::SnapshotTooOld));
             return;
         }
+        if let Some(table) = self.filled_since(session, &batch, context) {
+            self.roll_back(session, context);
+            context.reply(session, Reply::Refused(Refusal::DefinitionChanged { table }));
+            return;
+        }
         let request = self.next_request(session);
         let entry = self.sessions.get_mut(&session).expect("the session is open");
         let mut pending = Pending {
@@ -65,6 +70,29 @@ impl Coordinator {
             entry.pending = Some(pending);
             context.wanted.snapshots.push((session, request));
         }
+    }
+
+    /// A table of the batch whose rows a definition has written since the transaction's snapshot was taken, which does not
+    /// have them.
+    fn filled_since(
+        &mut self,
+        session: SessionId,
+        batch: &Batch,
+        context: &Context<'_>,
+    ) -> Option<TableId> {
+        let tables = &context.state.catalogue.tables;
+        let transaction = self.transaction(session);
+        if transaction.snapshot.is_none() {
+            transaction.snapshot_schema = context.state.catalogue.version;
+            return None;
+        }
+        let known = transaction.snapshot_schema;
+        if known == context.state.catalogue.version || !reads_snapshot(batch) {
+            return None;
+        }
+        let is_later =
+            |id: &TableId| tables.get(id).is_some_and(|table| known < table.rewriting.rows_since);
+        batch.ops.iter().map(|op| op.table).find(is_later)
     }
 
     /// An autocommit batch of plain key reads of one shard, answered by this node's replica at once: nothing about it
@@ -166,8 +194,12 @@ impl Coordinator {
         let used = self.sessions.get(&session).and_then(|entry| entry.transaction.as_ref());
         for op in &batch.ops {
             let known = context.state.catalogue.tables.get(&op.table);
+            // One that has used it may go on while it closes.
+            let uses = |used: &Transaction| used.tables.iter().any(|(own, _)| *own == op.table);
             let current = known.is_some_and(|table| {
-                table.version == op.version && table.state == TableState::Public
+                table.version == op.version
+                    && table.state == TableState::Public
+                    && (table.is_open() || used.is_some_and(uses))
             });
             // A transaction may go on with the definition it began with.
             let kept = known.is_some()
@@ -463,6 +495,7 @@ impl Transaction {
             written: Vec::new(),
             tables: Vec::new(),
             snapshot: None,
+            snapshot_schema: Default::default(),
             statement: 0,
             statement_shards: Vec::new(),
         }

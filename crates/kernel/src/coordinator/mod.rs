@@ -83,6 +83,8 @@ struct Transaction {
     /// The tables it has used, in the version it first met: a schema change waits for it (rule R27).
     tables: Vec<(TableId, SchemaVersion)>,
     snapshot: Option<Snapshot>,
+    /// The catalogue's version when the snapshot was asked for: what later ones have filled it may not have.
+    snapshot_schema: SchemaVersion,
     /// The statement that is being executed, and the shards it has touched.
     statement: u32,
     statement_shards: Vec<ShardId>,

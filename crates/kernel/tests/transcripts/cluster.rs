@@ -103,6 +103,7 @@ impl Connections for Numbered {
             command: "Query".into(),
             since_micros: 0,
             statement: Some(format!("a statement of session {}", id.0)),
+            progress: None,
             isolation: "REPEATABLE READ".into(),
             read_only: false,
         };

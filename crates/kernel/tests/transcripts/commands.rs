@@ -26,6 +26,7 @@
 //!                          (the hidden table `sequences` is there before any other)
 //! s1: commit | rollback | undo 2 | cancel | close
 //! s1: create t | drop t | rename t u | truncate t | index t | publish t | unindex t [as by_w] | give_up_index
+//! s1: create c copy t | copy t c delete_only, building or closed | replace t   the steps of a table that is rewritten
 //! s1: report locks | holdings | sessions | deadlocks    asks all nodes
 //! s1: outcome t3.1 shard 0 asks all nodes what became of that transaction of node 3's, of its boot that is over if one is
 //! s1: stop n3              asks node 3's host to stop it
@@ -517,6 +518,33 @@ impl Player {
                 database: DATABASE.into(),
                 name: to.to_string(),
             }),
+            ["create", table, "copy", of] => {
+                let mut copy = definition(table);
+                copy.rewriting.copy_of = Some(self.table(of));
+                change(SchemaChange::CreateTable(Box::new(copy)))
+            }
+            ["copy", table, copy, state] => {
+                let mut table = (*self.definition(at, table)).clone();
+                let state = match *state {
+                    "delete_only" => types::CopyState::DeleteOnly,
+                    "building" => types::CopyState::Building,
+                    "closed" => types::CopyState::Closed,
+                    other => panic!("no state of a copy: {other}"),
+                };
+                table.rewriting.copy = Some(types::TableCopy {
+                    table: self.table(copy),
+                    state,
+                    sources: Vec::new(),
+                    lenient: false,
+                    filler: self.cluster().kernels[&at].state().incarnations[&at.node],
+                });
+                let version = table.version;
+                change(SchemaChange::AlterTable { table: Box::new(table), version })
+            }
+            ["replace", table] => {
+                let table = self.definition(at, table);
+                change(SchemaChange::ReplaceTable { table: table.id, version: table.version })
+            }
             _ => Request::Execute(self.batch(name, text)),
         };
         let is_new = !matches!(request, Request::Cancel | Request::Close | Request::GiveUpIndex);
@@ -527,6 +555,12 @@ impl Player {
             session.told = None;
         }
         self.cluster().request(at, id, request);
+    }
+
+    /// A table as the node of a session knows it.
+    fn definition(&mut self, at: Address, name: &str) -> Arc<types::Table> {
+        let table = self.table(name);
+        Arc::clone(&self.cluster().kernels[&at].state().catalogue.tables[&table])
     }
 
     fn commit_id(&mut self, name: &str, shard: ShardId) -> CommitId {

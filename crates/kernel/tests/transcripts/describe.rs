@@ -369,7 +369,14 @@ impl Names {
             SchemaChange::CreateView { view, .. } => format!("create view {}", view.name),
             SchemaChange::DropView { name, .. } => format!("drop view {name}"),
             SchemaChange::RenameView { name, to, .. } => format!("rename view {name} to {to}"),
-            SchemaChange::AlterTable { table, .. } => format!("alter table {}", table.name),
+            SchemaChange::AlterTable { table, .. } => {
+                let copy = table.rewriting.copy.as_ref();
+                let copy = copy.map_or(String::new(), |copy| format!(", copy {:?}", copy.state));
+                format!("alter table {}{copy}", table.name)
+            }
+            SchemaChange::ReplaceTable { table, .. } => {
+                format!("replace table {} by its copy", self.table(*table))
+            }
         }
     }
 

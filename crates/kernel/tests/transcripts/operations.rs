@@ -174,6 +174,7 @@ pub fn definition(name: &str) -> Table {
         auto_increment: None,
         unique_of: None,
         constraints: types::Constraints::default(),
+        rewriting: types::Rewriting::default(),
     }
 }
 

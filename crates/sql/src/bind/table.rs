@@ -235,6 +235,7 @@ impl Binder<'_> {
             auto_increment: None,
             unique_of: None,
             constraints: types::Constraints::default(),
+            rewriting: types::Rewriting::default(),
         };
         for column in columns {
             check_name(column.name(), code::ER_WRONG_COLUMN_NAME, "column")?;

@@ -191,6 +191,10 @@ fn schema_error(error: SchemaError, catalogue: &Catalogue) -> SqlError {
         SchemaError::Withdrawn => SqlError::interrupted(),
         SchemaError::TableChanged(_) => SqlError::definition_changed(),
         SchemaError::CheckExists(name) => duplicate_check(&name),
+        SchemaError::TableBusy(name) => SqlError::new(
+            code::ER_TABLE_DEF_CHANGED,
+            format!("Another session alters table '{name}', please retry transaction"),
+        ),
         SchemaError::MemoryFull(table) => {
             SqlError::table_full(&table_name(catalogue, table), "some node has")
         }

@@ -900,5 +900,6 @@ fn described_table(database: String, name: String, columns: Vec<Column>) -> type
         auto_increment: None,
         unique_of: None,
         constraints: types::Constraints::default(),
+        rewriting: types::Rewriting::default(),
     }
 }

@@ -65,6 +65,7 @@ pub(super) fn table(secondary: Vec<Index>) -> Arc<Table> {
         auto_increment: None,
         unique_of: None,
         constraints: types::Constraints::default(),
+        rewriting: types::Rewriting::default(),
     })
 }
 

@@ -75,6 +75,7 @@ fn table() -> Table {
         auto_increment: None,
         unique_of: None,
         constraints: crate::Constraints::default(),
+        rewriting: crate::Rewriting::default(),
     }
 }
 
