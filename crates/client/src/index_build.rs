@@ -19,7 +19,7 @@ use types::wire::Bytes;
 use types::{Catalogue, Index, IndexId, IndexKind, RowView, Table};
 
 use crate::rows::entry_of;
-use crate::scan::{ScanBatch, ScanOptions};
+use crate::scan::{ScanBatch, ScanCursor, ScanOptions};
 use crate::session::Session;
 
 /// Rows whose entries are made in one transaction.
@@ -103,6 +103,21 @@ impl Session {
             catalogue.table_by_id(table.id).ok_or(Refusal::SchemaChanged { table: table.id })?;
         let entries =
             catalogue.table_by_id(entries).ok_or(Refusal::SchemaChanged { table: table.id })?;
+        // The rows are read at one snapshot by a session of their own; each is looked at again under its lock.
+        let mut reader = self.client().session();
+        let mut cursor = reader.whole_rows(table);
+        while let Some(batch) = cursor.next(&mut reader).await? {
+            let ScanBatch::Rows(batch) = batch else { unreachable!("rows were asked for") };
+            let rows: Vec<&[u8]> = (0..batch.len()).map(|position| batch.row(position)).collect();
+            for chunk in rows.chunks(ROWS_PER_TRANSACTION) {
+                self.fill_chunk(table, index, entries, chunk).await?;
+            }
+        }
+        reader.commit().await
+    }
+
+    /// All rows of a table, at the snapshot of the transaction.
+    pub fn whole_rows(&mut self, table: &Arc<Table>) -> ScanCursor {
         let scan = Scan {
             index: IndexId(0),
             ranges: vec![protocol::op::KeyRange::all()],
@@ -117,17 +132,7 @@ impl Session {
             shard: None,
         };
         let options = ScanOptions { read_at: ReadAt::Transaction, ..ScanOptions::default() };
-        // The rows are read at one snapshot by a session of their own; each is looked at again under its lock.
-        let mut reader = self.client().session();
-        let mut cursor = reader.scan(table, scan, options);
-        while let Some(batch) = cursor.next(&mut reader).await? {
-            let ScanBatch::Rows(batch) = batch else { unreachable!("rows were asked for") };
-            let rows: Vec<&[u8]> = (0..batch.len()).map(|position| batch.row(position)).collect();
-            for chunk in rows.chunks(ROWS_PER_TRANSACTION) {
-                self.fill_chunk(table, index, entries, chunk).await?;
-            }
-        }
-        reader.commit().await
+        self.scan(table, scan, options)
     }
 
     async fn fill_chunk(

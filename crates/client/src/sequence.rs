@@ -52,7 +52,7 @@ impl Session {
     pub async fn auto_increment(&mut self, table: &Arc<Table>, count: u64) -> Result<u64, Refusal> {
         let client = self.client().clone();
         let block = loop {
-            if let Some(first) = client.take_values(table.id, count) {
+            if let Some(first) = client.take_values(table, count) {
                 return Ok(first);
             }
             if let Some(block) = client.begin_reserving(table.id) {
@@ -107,7 +107,7 @@ impl Session {
                 return Ok(());
             }
         }
-        let next = raise(&client, table, value.saturating_add(1)).await?;
+        let next = raise(&client, table, value.saturating_add(1), Durability::Memory).await?;
         let mut sequences = client.shared.sequences.borrow_mut();
         let sequence = sequences.entry(table.id).or_default();
         sequence.known_next = sequence.known_next.max(next);
@@ -115,11 +115,34 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Lets a table go on with the values of the one whose place it takes, and above `least`. Nobody uses either meanwhile. A definition
+    /// follows, so this outlives a failure of the power.
+    pub async fn carry_auto_increment(
+        &mut self,
+        from: &Table,
+        to: &Table,
+        least: u64,
+    ) -> Result<(), Refusal> {
+        let client = self.client().clone();
+        let next = raise(&client, from, 0, Durability::Memory).await?;
+        raise(&client, to, next.max(least.saturating_add(1)), Durability::Always).await.map(|_| ())
+    }
+
+    /// Moves the next value of a table up to this one.
+    pub async fn raise_auto_increment(&mut self, table: &Table, next: u64) -> Result<u64, Refusal> {
+        raise(&self.client().clone(), table, next, Durability::Always).await
+    }
+}
+
 impl Client {
     /// Values that this worker has reserved already.
-    fn take_values(&self, table: TableId, count: u64) -> Option<u64> {
+    fn take_values(&self, table: &Table, count: u64) -> Option<u64> {
         let mut sequences = self.shared.sequences.borrow_mut();
-        let sequence = sequences.entry(table).or_default();
+        let sequence = sequences.entry(table.id).or_default();
+        // A definition may have moved the first value up.
+        sequence.floor = sequence.floor.max(start_of(table));
+        sequence.next = sequence.next.max(sequence.floor.min(sequence.end));
         if sequence.end - sequence.next < count {
             return None;
         }
@@ -198,20 +221,31 @@ async fn reserve(client: &Client, table: &Table, count: u64) -> Result<u64, Refu
             expression: "AUTO_INCREMENT".into(),
         }));
     };
-    let after = update(client, table, next, initial).await?;
+    let after = update(client, table, next, initial, Durability::Memory).await?;
     Ok(after - count)
 }
 
 /// Makes the table's next value at least `next`; returns the new value.
-async fn raise(client: &Client, table: &Table, next: u64) -> Result<u64, Refusal> {
+async fn raise(
+    client: &Client,
+    table: &Table,
+    next: u64,
+    durability: Durability,
+) -> Result<u64, Refusal> {
     use types::expr::Function;
     let greatest =
         Expr::Function(Function::Greatest, vec![Expr::Column(1), Expr::Const(Value::UInt(next))]);
-    update(client, table, greatest, start_of(table).max(next)).await
+    update(client, table, greatest, start_of(table).max(next), durability).await
 }
 
 /// Updates the table's row in the table of sequences, or makes it; returns its value then.
-async fn update(client: &Client, table: &Table, next: Expr, initial: u64) -> Result<u64, Refusal> {
+async fn update(
+    client: &Client,
+    table: &Table,
+    next: Expr,
+    initial: u64,
+    durability: Durability,
+) -> Result<u64, Refusal> {
     let catalogue = client.catalogue();
     let sequences = catalogue.table_by_id(SEQUENCES).expect("made with the cluster");
     let layout = sequences.row_layout();
@@ -224,8 +258,8 @@ async fn update(client: &Client, table: &Table, next: Expr, initial: u64) -> Res
         settings: EvalSettings { strict: true, ..EvalSettings::default() },
         lock_wait_timeout_ms: 50_000,
         is_waited_for: true,
-        // Who uses the value commits behind this: what keeps that keeps this.
-        durability: Some(Durability::Memory),
+        // In memory is enough where whoever uses the value commits behind this: what keeps that keeps this.
+        durability: Some(durability),
         ..Batch::default()
     };
     // A session of its own: the value stays reserved whatever becomes of the transaction that asked for it.
