@@ -55,7 +55,7 @@ fn run(name: &str, seed: u64) {
     assert!(20 < count, "{name} has only {count} statements");
 }
 
-/// Every script there is: the folder says which, so that none is forgotten.
+/// Every script there is: the folder says which, so that none is forgotten. SKARV_SCRIPT names a single one.
 #[test]
 fn scripts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sql/tests/scripts");
@@ -65,6 +65,9 @@ fn scripts() {
         names.map(|name| name.into_string().expect("a plain name")).collect();
     names.sort();
     assert!(9 < names.len(), "{names:?}");
+    if let Ok(only) = std::env::var("SKARV_SCRIPT") {
+        names.retain(|name| *name == only);
+    }
     let mut failed = Vec::new();
     for name in names {
         for seed in [1, 2] {

@@ -111,6 +111,7 @@ pub mod code {
     pub const ER_COMMIT_TOKEN_GIVEN_UP: u16 = 50_809;
     pub const ER_ERROR_DURING_ROLLBACK: u16 = 1181;
     pub const ER_UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
+    pub const ER_INVALID_USE_OF_NULL: u16 = 1138;
     pub const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
     pub const ER_WRONG_ARGUMENTS: u16 = 1210;
     pub const ER_LOCK_DEADLOCK: u16 = 1213;

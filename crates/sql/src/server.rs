@@ -51,6 +51,12 @@ pub enum BrokenRule {
     UpdatesUnchecked,
     /// ADD FOREIGN KEY does not look at the rows that are there.
     RowsUnchecked,
+    /// Writers do not keep the copy of a table.
+    CopyNotKept,
+    /// Writers that know a copy before its rows are made leave rows behind that others have made.
+    CopyLeftBehind,
+    /// Rows are copied as a snapshot has them, without a look at them under their locks.
+    CopiedUnlocked,
 }
 
 impl Default for ServerConfig {
@@ -106,6 +112,8 @@ pub struct ProcessInfo {
     pub since_micros: i64,
     /// The text that runs, or ran last, cut to some length.
     pub statement: Option<String>,
+    /// What the statement is doing, and how far it is, where it takes long.
+    pub progress: Option<String>,
     /// The transaction's, as of the statement's begin.
     pub isolation: Isolation,
     pub read_only: bool,
@@ -124,6 +132,7 @@ impl ProcessInfo {
             command: "Connect",
             since_micros: since,
             statement: None,
+            progress: None,
             isolation: Isolation::RepeatableRead,
             read_only: false,
         }
@@ -138,6 +147,7 @@ impl ProcessInfo {
             command: self.command.into(),
             since_micros: self.since_micros,
             statement: self.statement.clone().filter(|_| self.command != "Sleep"),
+            progress: self.progress.clone(),
             isolation: self.isolation.name().replace('-', " "),
             read_only: self.read_only,
         }

@@ -20,6 +20,7 @@
 //! | `create_select` | CREATE TABLE ... SELECT: the columns a SELECT makes |
 
 pub mod access;
+pub mod alter;
 mod bounds;
 mod change;
 mod column_expression;
@@ -259,6 +260,14 @@ impl<'a> Binder<'a> {
     /// A warning that the statement gives whenever it runs.
     fn warn(&mut self, error: SqlError) {
         self.warnings.push(SqlWarning::warning(error.code, error.message));
+    }
+
+    /// Without what it warns of: that was said when it was bound first.
+    fn quietly<T>(&mut self, bind: impl FnOnce(&mut Self) -> T) -> T {
+        let count = self.warnings.len();
+        let bound = bind(self);
+        self.warnings.truncate(count);
+        bound
     }
 
     /// What it has warned of.

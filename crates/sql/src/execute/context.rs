@@ -20,6 +20,7 @@ use super::stored::StoredRows;
 use super::subquery::{KeptResults, ValueSet};
 use super::{Failure, Run};
 use crate::SqlError;
+use crate::bind::Binder;
 use crate::information_schema::{self, VirtualTable};
 use crate::plan::{LockFunction, Plan, PlanKind};
 use crate::server::BrokenRule;
@@ -110,6 +111,15 @@ impl<'s> Context<'s> {
     pub fn catalogue(&self) -> Arc<Catalogue> {
         self.session.catalogue()
     }
+    /// Binds what a definition holds, in the session's environment.
+    pub fn with_binder<T>(
+        &self,
+        bind: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        let catalogue = self.session.catalogue();
+        let environment = self.session.environment();
+        bind(&mut Binder::new(&catalogue, &environment, self.session, &[]))
+    }
     pub fn refused(&self, refusal: Refusal) -> Failure {
         self.session.refused(refusal)
     }
@@ -159,6 +169,9 @@ impl<'s> Context<'s> {
 
     // Settings, KILL and long computations.
 
+    pub fn show_progress(&self, progress: String) {
+        self.session.show_progress(Some(progress));
+    }
     /// For tests: does the server break this rule?
     pub fn breaks(&self, rule: BrokenRule) -> bool {
         self.session.server.config().broken_rule == Some(rule)

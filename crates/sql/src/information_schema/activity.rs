@@ -386,15 +386,16 @@ pub async fn processes(
     warn_of_missing(&sessions, "sessions", warnings);
     let held = held_by_transaction(&holdings);
     let now = session.client.client().wall_clock_micros();
-    let mut connections: Vec<(&Connection, &'static str)> = Vec::new();
+    let mut connections: Vec<(&Connection, &str)> = Vec::new();
     for (_, own) in &sessions.items {
         let Some(connection) = &own.connection else { continue };
         let held = own.transaction.as_ref().and_then(|transaction| held.get(&transaction.id));
         let waits = held.is_some_and(|held| held.wait.is_some());
-        connections.push((connection, state_text(own, waits)));
+        let state = connection.progress.as_deref().unwrap_or(state_text(own, waits));
+        connections.push((connection, state));
     }
     connections.sort_by_key(|(connection, _)| connection.id);
-    let row = |(own, state): (&Connection, &'static str)| {
+    let row = |(own, state): (&Connection, &str)| {
         let seconds = now.saturating_sub(own.since_micros).max(0) / 1_000_000;
         let info = own.statement.as_ref();
         let info = info.map(|own| own.chars().take(info_length_max).collect::<String>());

@@ -6,7 +6,7 @@
 //! reason types, NOT NULL and labels do not change here.
 
 use types::wire::Wire;
-use types::{Collation, Column, ColumnDefault, ColumnType, Index, IndexKind, Table};
+use types::{AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Index, IndexKind, Table};
 
 use super::Session;
 use crate::bind::Binder;
@@ -22,6 +22,7 @@ pub(super) struct Described {
     columns: Vec<Column>,
     collation: Collation,
     comment: String,
+    auto_increment: Option<AutoIncrement>,
 }
 
 impl Described {
@@ -30,6 +31,7 @@ impl Described {
             columns: table.columns.clone(),
             collation: table.collation,
             comment: table.comment.clone(),
+            auto_increment: table.auto_increment.clone(),
         }
     }
     /// 1412 if the table has another description than `from` by now.
@@ -40,22 +42,25 @@ impl Described {
         table.columns.clone_from(&self.columns);
         table.collation = self.collation;
         table.comment.clone_from(&self.comment);
+        table.auto_increment.clone_from(&self.auto_increment);
         Ok(())
     }
     pub(super) fn equals(&self, other: &Described) -> bool {
         self.columns.to_bytes() == other.columns.to_bytes()
             && self.collation == other.collation
             && self.comment == other.comment
+            && self.auto_increment.to_bytes() == other.auto_increment.to_bytes()
     }
 }
 
 impl Session {
-    /// The table as the statement's columns and options make it. Names of columns are those from before the statement.
+    /// The table as the statement's columns and options make it. Names of columns are those from before the statement. None if rows change:
+    /// then the statement rewrites the table.
     pub(super) fn described_table(
         &mut self,
         alter: &ast::AlterTable,
         table: &Table,
-    ) -> Result<Table, SqlError> {
+    ) -> Result<Option<Table>, SqlError> {
         let mut planned = table.clone();
         let catalogue = self.catalogue();
         let mut binder = Binder::new(&catalogue, &self.environment, &*self, &[]);
@@ -65,6 +70,17 @@ impl Session {
                     let position = position_of(table, old_name)?;
                     planned.columns[position].name.clone_from(new_name);
                 }
+                AlterOperation::AddColumn { .. }
+                | AlterOperation::DropColumn(_)
+                | AlterOperation::DropPrimaryKey
+                | AlterOperation::ConvertCharset { .. }
+                | AlterOperation::Partition(_)
+                | AlterOperation::SetDefault {
+                    default: Some(DefaultClause::Expression(_)), ..
+                } => return Ok(None),
+                AlterOperation::AddIndex(index) if index.kind == ast::IndexKind::Primary => {
+                    return Ok(None);
+                }
                 AlterOperation::SetDefault { column, default } => {
                     let position = position_of(table, column)?;
                     planned.columns[position].default =
@@ -72,13 +88,19 @@ impl Session {
                 }
                 AlterOperation::ModifyColumn { column, position } => {
                     let place = position_of(table, &column.name)?;
-                    check_place(table, place, position)?;
-                    planned.columns[place] = modified(&mut binder, table, place, column)?;
+                    let new = modified(&mut binder, table, place, column)?;
+                    let Some(new) = new.filter(|_| stays(table, place, position)) else {
+                        return Ok(None);
+                    };
+                    planned.columns[place] = new;
                 }
                 AlterOperation::ChangeColumn { old_name, column, position } => {
                     let place = position_of(table, old_name)?;
-                    check_place(table, place, position)?;
-                    planned.columns[place] = modified(&mut binder, table, place, column)?;
+                    let new = modified(&mut binder, table, place, column)?;
+                    let Some(new) = new.filter(|_| stays(table, place, position)) else {
+                        return Ok(None);
+                    };
+                    planned.columns[place] = new;
                 }
                 AlterOperation::Options(options) => {
                     set_options(&mut binder, &mut planned, options)?
@@ -96,7 +118,7 @@ impl Session {
                 .iter()
                 .try_for_each(|index| check_key_length(&planned, &index.parts))?;
         }
-        Ok(planned)
+        Ok(Some(planned))
     }
 }
 
@@ -108,16 +130,14 @@ fn position_of(table: &Table, name: &str) -> Result<usize, SqlError> {
     position.ok_or_else(|| SqlError::unknown_column(name, &table.name))
 }
 
-/// FIRST and AFTER may only say where the column is.
-fn check_place(table: &Table, place: usize, position: &ColumnPosition) -> Result<(), SqlError> {
-    let stays = match position {
+/// Do FIRST and AFTER leave the column where it is?
+fn stays(table: &Table, place: usize, position: &ColumnPosition) -> bool {
+    match position {
         ColumnPosition::Last => true,
         ColumnPosition::First => place == 0,
-        ColumnPosition::After(name) => position_of(table, name)? + 1 == place,
-    };
-    match stays {
-        true => Ok(()),
-        false => Err(SqlError::not_supported("ALTER TABLE with another order of columns")),
+        ColumnPosition::After(name) => {
+            position_of(table, name).is_ok_and(|before| before + 1 == place)
+        }
     }
 }
 
@@ -145,53 +165,40 @@ fn new_default(
     }
 }
 
-/// A column by its new definition, if rows may stay as they are.
+/// A column by its new definition. None if rows cannot stay as they are.
 fn modified(
     binder: &mut Binder<'_>,
     table: &Table,
     place: usize,
     definition: &ast::ColumnDefinition,
-) -> Result<Column, SqlError> {
+) -> Result<Option<Column>, SqlError> {
     let old = &table.columns[place];
-    let refused =
-        |what: &str| Err(SqlError::not_supported(format!("ALTER TABLE MODIFY COLUMN {what}")));
     let has_expression = matches!(definition.default, Some(DefaultClause::Expression(_)))
         || matches!(old.default, ColumnDefault::Expression(_));
-    if definition.generated.is_some() || old.generated.is_some() {
-        return refused("of a generated column");
-    }
-    if has_expression {
-        return refused("with DEFAULT (expression)");
-    }
-    if definition.primary_key || definition.unique {
-        return refused("with a key");
-    }
-    if !definition.checks.is_empty() {
-        return refused("with CHECK");
+    if definition.generated.is_some()
+        || old.generated.is_some()
+        || has_expression
+        || definition.primary_key
+        || definition.unique
+        || !definition.checks.is_empty()
+    {
+        return Ok(None);
     }
     let mut new = binder.column_definition(definition, table.collation)?;
     let is_primary = table.primary_key().parts.iter().any(|part| usize::from(part.column) == place);
     if is_primary && definition.nullable.is_none() {
         new.nullable = false;
     }
-    if new.nullable != old.nullable {
-        return refused(if new.nullable { "to NULL" } else { "to NOT NULL" });
-    }
-    if is_counter(&new) != is_counter(old) {
-        return refused("with or without AUTO_INCREMENT");
-    }
-    if !holds(&new.column_type, &old.column_type) {
-        return refused("with another type");
-    }
     // A unique key keeps its values in a table of its own.
-    let is_unique = |index: &&Index| {
+    let is_unique = |index: &Index| {
         matches!(index.kind, IndexKind::Unique { .. })
             && index.parts.iter().any(|part| usize::from(part.column) == place)
     };
-    if new.column_type != old.column_type && table.indexes.iter().any(|index| is_unique(&index)) {
-        return refused("of a unique key to another length");
-    }
-    Ok(new)
+    let changes_rows = new.nullable != old.nullable
+        || is_counter(&new) != is_counter(old)
+        || !holds(&new.column_type, &old.column_type)
+        || (new.column_type != old.column_type && table.indexes.iter().any(is_unique));
+    Ok((!changes_rows).then_some(new))
 }
 
 /// Is every row with a column of the old type also one with a column of the new type, byte by byte, and has it the same keys?
@@ -219,11 +226,11 @@ fn set_options(
     if let Some(engine) = &options.engine {
         engine_name(engine)?;
     }
-    if options.auto_increment.is_some() {
-        return Err(SqlError::not_supported("ALTER TABLE AUTO_INCREMENT"));
-    }
     if let Some((name, _)) = options.other.first() {
         return Err(SqlError::not_supported(format!("ALTER TABLE of table option {name}")));
+    }
+    if let (Some(start), Some(sequence)) = (options.auto_increment, &mut table.auto_increment) {
+        sequence.start = start.max(1);
     }
     if let Some(comment) = &options.comment {
         check_table_comment(&table.name, comment)?;
@@ -261,7 +268,7 @@ fn check_names(table: &Table, planned: &Table) -> Result<(), SqlError> {
 }
 
 /// 3959, 3108 and 3774 where an expression names the column; foreign keys of children name it, too.
-fn check_unnamed(table: &Table, name: &str) -> Result<(), SqlError> {
+pub(super) fn check_unnamed(table: &Table, name: &str) -> Result<(), SqlError> {
     let written = quoted(name).to_lowercase();
     let names_it = |text: &str| text.to_lowercase().contains(&written);
     for check in &table.constraints.checks {

@@ -264,7 +264,9 @@ impl Session {
         let others = catalogue
             .tables
             .values()
-            .filter(|other| other.id != table.id && other.database.eq_ignore_ascii_case(database));
+            .filter(|other| other.id != table.id && other.database.eq_ignore_ascii_case(database))
+            .filter(|other| other.rewriting.copy_of.is_none())
+            .filter(|other| other.state == types::TableState::Public);
         let names = others.flat_map(|other| &other.constraints.checks);
         let taken: Vec<String> = names.map(|check| check.name.to_lowercase()).collect();
         for check in checks {

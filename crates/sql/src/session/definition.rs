@@ -1,9 +1,10 @@
 //! Changes of a table's definition, which another change may overtake, and the queries that check rows for them.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
 
 use client::SchemaChange;
-use types::{Collation, SqlMode, Table, TableId, Value, ValueRef};
+use types::{Catalogue, Collation, SqlMode, Table, TableId, Value, ValueRef};
 
 use super::Session;
 use crate::bind::{Binder, Environment};
@@ -15,6 +16,8 @@ use crate::result::{ColumnInfo, OkInfo, ResultSink};
 /// How often a change is tried when another one comes between, and the milliseconds between two tries.
 const CHANGE_COUNT_MAX: u32 = 100;
 const CHANGE_WAIT_MS: u64 = 5;
+/// How long a change that is taken back waits for its adoption.
+const ADOPTION_WAIT_MS: u64 = 500;
 
 /// Changes the definition that a table has now; an error if that one does not admit the change.
 pub(super) type Alteration<'f> = &'f mut dyn FnMut(&mut Table) -> Result<(), SqlError>;
@@ -42,17 +45,37 @@ impl Session {
         }
     }
 
-    /// The same to take a change back after a later part of the statement has failed: KILL does not reach it. A table whose
-    /// definition does not admit it stays as it is.
+    /// The same to take a change back after a later part of the statement has failed: KILL does not reach it. It does not wait for
+    /// transactions that use an older definition. A table whose definition does not admit it stays as it is.
     pub(super) async fn revert_definition(&mut self, table: TableId, alter: Alteration<'_>) {
         let mut definitions = self.client.client().session();
         for _ in 0..CHANGE_COUNT_MAX {
             let Ok(change) = self.altered(table, alter) else { return };
-            if definitions.change_schema(change).await.is_ok() {
+            if self.change_soon(&mut definitions, change).await.is_ok() {
                 return;
             }
             self.client.client().sleep_ms(CHANGE_WAIT_MS).await;
         }
+    }
+
+    /// Makes a change; done when it is in the control plane's log, or some time later when every node has adopted it.
+    async fn change_soon(
+        &self,
+        definitions: &mut client::Session,
+        change: SchemaChange,
+    ) -> Result<(), client::Refusal> {
+        let canceller = definitions.canceller();
+        let mut change = pin!(definitions.change_schema(change));
+        let mut timer = pin!(self.client.client().sleep_ms(ADOPTION_WAIT_MS));
+        let mut is_over = false;
+        let changed = std::future::poll_fn(|context| {
+            if !is_over && timer.as_mut().poll(context).is_ready() {
+                is_over = true;
+                canceller.cancel();
+            }
+            change.as_mut().poll(context)
+        });
+        changed.await.map(|_| ())
     }
 
     fn altered(&self, table: TableId, alter: Alteration<'_>) -> Result<SchemaChange, SqlError> {
@@ -70,29 +93,41 @@ impl Session {
         text: &str,
         collation: Collation,
     ) -> Result<Vec<Vec<Value>>, Failure> {
+        let mut tries = 0;
+        loop {
+            let catalogue = self.catalogue();
+            match self.committed_rows_of(&catalogue, text, collation).await {
+                Err(failure) if failure.replan => {
+                    tries = self.after_replan(tries, catalogue.version, &failure.error).await?;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// The same by this catalogue.
+    pub(super) async fn committed_rows_of(
+        &mut self,
+        catalogue: &Arc<Catalogue>,
+        text: &str,
+        collation: Collation,
+    ) -> Result<Vec<Vec<Value>>, Failure> {
         let (statement, _) =
             parse_one(text.as_bytes(), SqlMode::default()).map_err(SqlError::from)?;
         let sql_mode = SqlMode::default();
         let environment = Environment { sql_mode, collation, ..(*self.environment).clone() };
-        let mut tries = 0;
-        loop {
-            let catalogue = self.catalogue();
-            let plan = Binder::new(&catalogue, &environment, &*self, &[]).plan(&statement)?;
-            self.client.next_statement();
-            let mut collected = Collected::default();
-            let (result, _) = self.run_inside(&plan, Vec::new(), true, &mut collected).await;
-            match result {
-                Ok(_) => {
-                    self.commit_transaction().await?;
-                    return Ok(collected.rows);
-                }
-                Err(failure) => {
-                    self.rollback_transaction().await;
-                    if !failure.replan {
-                        return Err(failure);
-                    }
-                    tries = self.after_replan(tries, catalogue.version, &failure.error).await?;
-                }
+        let plan = Binder::new(catalogue, &environment, &*self, &[]).plan(&statement)?;
+        self.client.next_statement();
+        let mut collected = Collected::default();
+        let (result, _) = self.run_inside(&plan, Vec::new(), true, &mut collected).await;
+        match result {
+            Ok(_) => {
+                self.commit_transaction().await?;
+                Ok(collected.rows)
+            }
+            Err(failure) => {
+                self.rollback_transaction().await;
+                Err(failure)
             }
         }
     }

@@ -108,25 +108,8 @@ impl Session {
 
     /// 1452 if a row has no parent.
     async fn check_rows(&mut self, table: &Table, key: &ForeignKey) -> Result<(), Failure> {
-        let column = |position: &u16| quoted(&table.columns[usize::from(*position)].name);
-        let pairs =
-            key.columns.iter().map(column).zip(key.parent_columns.iter().map(|c| quoted(c)));
-        let equal: Vec<String> =
-            pairs.map(|(own, referenced)| format!("c.{own} = p.{referenced}")).collect();
-        let known: Vec<String> =
-            key.columns.iter().map(|own| format!("c.{} IS NOT NULL", column(own))).collect();
-        let text = format!(
-            "SELECT 1 FROM {}.{} c LEFT JOIN {}.{} p ON {} WHERE {} AND p.{} IS NULL LIMIT 1",
-            quoted(&table.database),
-            quoted(&table.name),
-            quoted(&key.parent_database),
-            quoted(&key.parent_table),
-            equal.join(" AND "),
-            known.join(" AND "),
-            quoted(&key.parent_columns[0]),
-        );
         let collation = self.environment.collation;
-        if !self.committed_rows(&text, collation).await?.is_empty() {
+        if !self.committed_rows(&orphans_text(table, key), collation).await?.is_empty() {
             return Err(SqlError::no_parent(table, key).into());
         }
         Ok(())
@@ -213,7 +196,27 @@ pub(super) fn drop_key(table: &mut Table, name: &str) -> Result<(), SqlError> {
     }
 }
 
-fn needed(index: &str) -> SqlError {
+/// The query that finds a row without a parent.
+pub(super) fn orphans_text(table: &Table, key: &ForeignKey) -> String {
+    let column = |position: &u16| quoted(&table.columns[usize::from(*position)].name);
+    let pairs = key.columns.iter().map(column).zip(key.parent_columns.iter().map(|c| quoted(c)));
+    let equal: Vec<String> =
+        pairs.map(|(own, referenced)| format!("c.{own} = p.{referenced}")).collect();
+    let known: Vec<String> =
+        key.columns.iter().map(|own| format!("c.{} IS NOT NULL", column(own))).collect();
+    format!(
+        "SELECT 1 FROM {}.{} c LEFT JOIN {}.{} p ON {} WHERE {} AND p.{} IS NULL LIMIT 1",
+        quoted(&table.database),
+        quoted(&table.name),
+        quoted(&key.parent_database),
+        quoted(&key.parent_table),
+        equal.join(" AND "),
+        known.join(" AND "),
+        quoted(&key.parent_columns[0]),
+    )
+}
+
+pub(super) fn needed(index: &str) -> SqlError {
     SqlError::new(
         code::ER_DROP_INDEX_FK,
         format!("Cannot drop index '{index}': needed in a foreign key constraint"),

@@ -11,6 +11,7 @@
 //! | `prepared` | prepared statements of both protocols |
 //! | `statement` | everything that has no plan |
 //! | `schema` | CREATE, DROP, ALTER, ... |
+//! | `rewrite` | ALTER TABLE that changes rows |
 //! | `create_select` | CREATE TABLE ... SELECT |
 //! | `set`, `variables` | SET and system variables |
 //! | `transaction` | BEGIN, COMMIT, autocommit |
@@ -30,6 +31,7 @@ mod guard;
 mod lookup;
 mod prepared;
 mod query;
+mod rewrite;
 mod schema;
 mod set;
 mod statement;
@@ -328,6 +330,10 @@ impl Session {
         }
     }
 
+    pub(crate) fn environment(&self) -> Arc<Environment> {
+        Arc::clone(&self.environment)
+    }
+
     pub(crate) fn set_environment(&mut self, database: Option<String>) {
         self.environment = Arc::new(self.settings.environment(database));
     }
@@ -571,6 +577,10 @@ impl Session {
         self.kept_number("net_write_timeout")
     }
 
+    /// Shows in the process list what a long statement is doing, until it ends.
+    pub(crate) fn show_progress(&self, progress: Option<String>) {
+        self.update_process(|process| process.progress = progress);
+    }
     fn update_process(&self, update: impl FnOnce(&mut ProcessInfo)) {
         update(&mut process_lock(&self.process));
     }

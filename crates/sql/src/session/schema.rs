@@ -12,6 +12,7 @@ use super::Session;
 use super::columns::Described;
 use super::constraints::{CheckSteps, Constraint, constraint_named};
 use super::foreign_keys::drop_key;
+use crate::bind::alter::check_changed_once;
 use crate::bind::table::{check_name, check_written_name, collation_of, index_definition};
 use crate::bind::view::find_view;
 use crate::bind::{Binder, find_table};
@@ -46,6 +47,16 @@ impl Session {
         if removes_rows {
             self.await_disks().await?;
         }
+        let altered: Vec<&ast::ObjectName> = match statement {
+            Statement::DropTable { tables, .. } => tables.iter().collect(),
+            Statement::RenameTable(pairs) => pairs.iter().map(|(source, _)| source).collect(),
+            Statement::Truncate { table }
+            | Statement::CreateIndex { table, .. }
+            | Statement::DropIndex { table, .. } => vec![table],
+            Statement::AlterTable(alter) => vec![&alter.table],
+            _ => Vec::new(),
+        };
+        self.await_rewriting(&altered).await?;
         match statement {
             Statement::CreateDatabase { name, if_not_exists, charset, collation } => {
                 self.create_database(name, *if_not_exists, charset.as_deref(), collation.as_deref())
@@ -386,7 +397,7 @@ impl Session {
         Ok(())
     }
 
-    async fn rename_table(
+    pub(super) async fn rename_table(
         &mut self,
         source: &ast::ObjectName,
         target: &ast::ObjectName,
@@ -416,7 +427,12 @@ impl Session {
     }
 
     /// Warns of an index that has the columns of another one.
-    fn warn_of_twin(&mut self, table: &Table, others: &[types::Index], index: &types::Index) {
+    pub(super) fn warn_of_twin(
+        &mut self,
+        table: &Table,
+        others: &[types::Index],
+        index: &types::Index,
+    ) {
         let is_twin = |other: &types::Index| {
             let is_unique = |own: &types::Index| matches!(own.kind, IndexKind::Unique { .. });
             other.kind != IndexKind::Primary
@@ -488,21 +504,56 @@ impl Session {
         Ok(())
     }
 
-    /// The alterations that do not touch rows: definitions of columns, options, indexes, constraints and names.
     async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<u64, Failure> {
-        use ast::AlterOperation as A;
         let table = self.own_table(&alter.table)?;
+        check_changed_once(&table, &alter.operations)?;
+        let described = match self.moved_sequence(alter, &table).await? {
+            true => self.described_table(alter, &table)?,
+            false => None,
+        };
+        match described {
+            Some(described) => self.alter_in_place(alter, &table, described).await,
+            None => self.rewrite_table(alter, &table).await,
+        }
+    }
+
+    /// AUTO_INCREMENT = n, where the sequence goes up; false if it would go down, and the table must be rewritten.
+    async fn moved_sequence(
+        &mut self,
+        alter: &ast::AlterTable,
+        table: &Arc<Table>,
+    ) -> Result<bool, Failure> {
+        let mut values = alter.operations.iter().filter_map(|operation| match operation {
+            ast::AlterOperation::Options(options) => options.auto_increment,
+            _ => None,
+        });
+        let Some(value) = values.next_back() else { return Ok(true) };
+        if !table.columns.iter().any(is_generated) {
+            return Ok(true);
+        }
+        let next = self.client.raise_auto_increment(table, value).await;
+        Ok(next.map_err(|refusal| self.refused(refusal))? == value.max(1))
+    }
+
+    /// The alterations that do not touch rows: definitions of columns, options, indexes, constraints and names.
+    async fn alter_in_place(
+        &mut self,
+        alter: &ast::AlterTable,
+        table: &Arc<Table>,
+        described: Table,
+    ) -> Result<u64, Failure> {
+        use ast::AlterOperation as A;
         let mut steps = AlterSteps::default();
         // All are checked before the first is done: half an ALTER is worse than none. As in MySQL, indexes go before others
         // come, whatever the order they are written in.
-        let described = Arc::new(self.described_table(alter, &table)?);
-        let (from, to) = (Described::of(&table), Described::of(&described));
+        let described = Arc::new(described);
+        let (from, to) = (Described::of(table), Described::of(&described));
         let mut planned = (*described).clone();
         let checks = self.check_steps(alter, &described)?;
         for operation in &alter.operations {
             let name = match operation {
                 A::DropIndex(name) => name,
-                A::DropConstraint(name) => match constraint_named(&table, name)? {
+                A::DropConstraint(name) => match constraint_named(table, name)? {
                     Constraint::Key => name,
                     Constraint::Check | Constraint::ForeignKey => continue,
                 },
@@ -516,6 +567,11 @@ impl Session {
             }
         }
         order_renames(&mut planned, &mut steps.renames)?;
+        steps.renamed = self.rename_target(alter, table)?;
+        if let Some(target) = &steps.renamed {
+            let (database, _) = self.target_database(target)?;
+            self.check_renamed_checks(table, checks.after(), &database, &target.name)?;
+        }
         for operation in &alter.operations {
             let refused = match operation {
                 A::AddIndex(definition) => {
@@ -523,18 +579,6 @@ impl Session {
                     self.warn_of_twin(&planned, &planned.indexes, &index);
                     planned.indexes.push(index.clone());
                     steps.added.push(index);
-                    continue;
-                }
-                A::RenameTable(target) => {
-                    check_written_name(target)?;
-                    let (database, _) = self.target_database(target)?;
-                    let is_own = database == table.database && target.name == table.name;
-                    if !is_own && self.catalogue().is_taken(&database, &target.name) {
-                        return Err(SqlError::table_exists(&target.name).into());
-                    }
-                    self.check_renamed_checks(&table, checks.after(), &database, &target.name)?;
-                    // MySQL does the last of several.
-                    steps.renamed = (!is_own).then(|| target.clone());
                     continue;
                 }
                 A::AddForeignKey(key) => {
@@ -558,6 +602,7 @@ impl Session {
                 | A::DropCheck(_)
                 | A::DropConstraint(_)
                 | A::EnforceCheck { .. }
+                | A::RenameTable(_)
                 | A::RenameIndex { .. }
                 | A::ModifyColumn { .. }
                 | A::ChangeColumn { .. }
@@ -567,23 +612,23 @@ impl Session {
                 | A::DisableKeys
                 | A::EnableKeys
                 | A::Force => continue,
-                A::AddColumn { .. } => "ALTER TABLE ADD COLUMN".into(),
-                A::DropColumn(_) => "ALTER TABLE DROP COLUMN".into(),
-                A::DropPrimaryKey => "ALTER TABLE DROP PRIMARY KEY".into(),
-                A::ConvertCharset { .. } => "ALTER TABLE CONVERT TO CHARACTER SET".into(),
+                A::AddColumn { .. }
+                | A::DropColumn(_)
+                | A::DropPrimaryKey
+                | A::ConvertCharset { .. }
+                | A::Partition(_) => unreachable!("these rewrite the table"),
                 A::OrderBy(_) => "ALTER TABLE ORDER BY".into(),
-                A::Partition(_) => "ALTER TABLE PARTITION BY".into(),
                 A::Unsupported { feature } => feature.clone(),
             };
             return Err(SqlError::not_supported(refused).into());
         }
-        check_sequence(&table, &planned)?;
-        self.check_dropped_index(&without_dropped_keys(&table, &planned), &planned)?;
+        check_sequence(table, &planned)?;
+        self.check_dropped_index(&without_dropped_keys(table, &planned), &planned)?;
         let is_described = !to.equals(&from);
         if is_described {
             self.alter_definition(table.id, &mut |table| to.replace(&from, table)).await?;
         }
-        let row_count = match self.alter_constraints(&table, alter, &steps, &checks).await {
+        let row_count = match self.alter_constraints(table, alter, &steps, &checks).await {
             Ok(row_count) => row_count,
             Err(failure) => {
                 if is_described {

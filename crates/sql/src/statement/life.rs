@@ -15,6 +15,8 @@ use crate::session::Session;
 
 /// How often a statement is bound again because its table's definition moved; the last tries wait for the new
 /// definition to arrive.
+/// Between two looks at a closed table.
+const CLOSED_STEP_MS: u64 = 2;
 const REPLAN_COUNT_MAX: u32 = 100;
 
 /// Where the plan of a statement comes from.
@@ -101,7 +103,26 @@ impl Session {
             self.client.client().sleep_ms(5).await;
         }
         self.check_killed()?;
+        self.await_open_tables().await?;
         Ok(replans + 1)
+    }
+
+    /// Waits while a table is closed, at most lock_wait_timeout.
+    async fn await_open_tables(&self) -> Result<(), SqlError> {
+        let limit_ms = self.kept_number("lock_wait_timeout").saturating_mul(1_000);
+        let mut waited_ms = 0;
+        let is_closed = |table: &Arc<types::Table>| {
+            table.state == types::TableState::Public && !table.is_open()
+        };
+        while self.catalogue().tables.values().any(is_closed) {
+            if limit_ms <= waited_ms {
+                return Err(self.refused(client::Refusal::LockWaitTimeout).error);
+            }
+            self.client.client().sleep_ms(CLOSED_STEP_MS).await;
+            self.check_killed()?;
+            waited_ms += CLOSED_STEP_MS;
+        }
+        Ok(())
     }
 
     /// Binds an INSERT of many rows, with turns of others in between. None for the others, and where it cannot be.

@@ -10,6 +10,7 @@
 //! | AUTO_INCREMENT | [`sequence`] |
 //! | encoding, the length of keys | [`row_keys`] |
 //! | taken keys: IGNORE, REPLACE, ON DUPLICATE KEY UPDATE | [`duplicate`] |
+//! | the copy that ALTER TABLE makes of the table | [`copy`] |
 //! | FOREIGN KEY: parents that must be there, children that follow | [`foreign_key`] |
 //! | operations on the row and its entries in unique keys, in batches | here |
 //! | the error of a refused batch | [`refused`] |
@@ -20,6 +21,7 @@
 //!
 //! A change whose row needs nothing of this ([`types::Table::needs_writer`]) is sent to the shards unseen ([`shipped`]).
 
+mod copy;
 mod duplicate;
 mod foreign_key;
 mod refused;
@@ -31,12 +33,13 @@ mod values;
 
 use std::sync::Arc;
 
-use client::Op;
+use client::{Op, Refusal};
 use types::{Catalogue, RowLayout, Table, TableId, Value};
 
 use super::{Changed, Context, Failure, Pace, value_size};
 use crate::error::SqlError;
 use crate::plan::{AssignmentPlan, InsertMode, InsertPlan, NO_RULES, RowCheck, RowRules};
+pub use copy::RowCopier;
 use foreign_key::{Cascade, ForeignKeys};
 pub use foreign_key::{leading_index, referenced_index};
 pub use row_keys::{changes_unique_key, key_too_long};
@@ -126,6 +129,8 @@ struct Pending {
     sequence_value: u64,
     /// What they do to children.
     cascades: Vec<Cascade>,
+    /// What the same batch does to the rows' copies.
+    copies: Vec<RowChange>,
 }
 
 /// Writes the changes that a statement makes in one table.
@@ -148,6 +153,7 @@ pub struct TableWriter<'p> {
     pending: Pending,
     /// None before the first change.
     foreign_keys: Option<ForeignKeys>,
+    copier: Option<RowCopier>,
     /// The tables of the writers around this one, whose changes its own follow.
     above: Vec<TableId>,
     /// Rows may have changed since the statement found them, by what followed its other changes.
@@ -177,6 +183,7 @@ impl<'p> TableWriter<'p> {
             queue_rows_max: CHANGES_PER_BATCH,
             pending: Pending::default(),
             foreign_keys: None,
+            copier: None,
             above: Vec::new(),
             rereads: false,
             pace: Pace::default(),
@@ -257,6 +264,7 @@ impl<'p> TableWriter<'p> {
                 self.queue_rows_max = 1;
             }
             self.foreign_keys = Some(keys);
+            self.copier = context.row_copier(self.table)?;
         }
         if self.queue_rows_max <= self.queue.len() || BATCH_SIZE_MAX <= self.queue_bytes {
             self.flush(context, false).await?;
@@ -380,6 +388,13 @@ impl<'p> TableWriter<'p> {
         if !self.pending.ops.is_empty() && BATCH_SIZE_MAX < self.pending.bytes + bytes {
             self.send(context, false).await?;
         }
+        let copied = match &self.copier {
+            Some(copier) => {
+                let copied = copier.change(context, (self.table, self.layout), &change).await?;
+                Some((copier.ops(catalogue, &copied), copied))
+            }
+            None => None,
+        };
         let cascades = self.cascades_of(&change);
         self.pending.cascades.extend(cascades);
         let ops = match (&change.old, &change.new) {
@@ -392,6 +407,11 @@ impl<'p> TableWriter<'p> {
         };
         self.pending.ops.extend(ops);
         self.pending.bytes += bytes;
+        if let Some((ops, copied)) = copied {
+            self.pending.ops.extend(ops);
+            self.pending.bytes += copied.encoded.len();
+            self.pending.copies.push(copied);
+        }
         self.changed.affected += change.affected;
         if let Some(new) = &change.new {
             match change.old {
@@ -426,9 +446,21 @@ impl<'p> TableWriter<'p> {
                 self.cascade(context, pending.cascades).await
             }
             Err(refusal) => {
-                let (table, layout) = (self.table, self.layout);
-                Err(context.write_failure(refusal, table, layout, &pending.changes).await)
+                let (table, layout, changes) = match &self.copier {
+                    Some(copier) if refuses_copy(context, &refusal, copier) => {
+                        (&copier.table, &copier.layout, &pending.copies)
+                    }
+                    _ => (self.table, self.layout, &pending.changes),
+                };
+                Err(context.write_failure(refusal, table, layout, changes).await)
             }
         }
     }
+}
+
+/// Was it a key of the copy that was taken?
+fn refuses_copy(context: &Context<'_>, refusal: &Refusal, copier: &RowCopier) -> bool {
+    let Refusal::DuplicateKey { table, index } = refusal else { return false };
+    let of = client::duplicate_of(&context.catalogue(), *table, *index);
+    of.is_some_and(|(table, _)| table.id == copier.table.id)
 }

@@ -1,0 +1,213 @@
+//! The copy of a table that ALTER TABLE rewrites: each change of a row is a change of its copy, too, in the same transaction
+//! (decision 31).
+//!
+//! A row that the new definition does not take is refused by the rules of the mode that the statement has, as it will be when the
+//! statement has ended. What it finds may be a row that has no copy, because it was not copied yet or cannot be.
+
+use std::sync::Arc;
+
+use client::{Op, Refusal};
+use types::convert::SqlWarning;
+use types::{Catalogue, ColumnSource, CopyState, RowLayout, RowView, Table, TableCopy, Value};
+
+use super::{NewRow, RowChange, Storing, row_keys, store_value};
+use crate::bind::Binder;
+use crate::error::{SqlError, code};
+use crate::execute::rows::owned_row;
+use crate::execute::{Context, Failure};
+use crate::plan::RowRules;
+use crate::server::BrokenRule;
+
+/// Makes the copies of a table's rows.
+pub struct RowCopier {
+    /// The copy, under the name of the table.
+    pub table: Arc<Table>,
+    pub layout: RowLayout,
+    state: CopyState,
+    sources: Vec<ColumnSource>,
+    storing: Storing,
+    rules: RowRules,
+}
+
+impl Context<'_> {
+    /// None for a table that nothing rewrites.
+    pub fn row_copier(&mut self, table: &Table) -> Result<Option<RowCopier>, SqlError> {
+        let Some(copy) = &table.rewriting.copy else { return Ok(None) };
+        if self.breaks(BrokenRule::CopyNotKept)
+            || (self.breaks(BrokenRule::CopyLeftBehind) && copy.state == CopyState::DeleteOnly)
+        {
+            return Ok(None);
+        }
+        self.new_copier(table, copy).map(Some)
+    }
+
+    /// The same whatever rule is broken.
+    pub fn new_copier(&self, table: &Table, copy: &TableCopy) -> Result<RowCopier, SqlError> {
+        let catalogue = self.catalogue();
+        let own = catalogue.table_by_id(copy.table).ok_or_else(SqlError::definition_changed)?;
+        let mut own = (**own).clone();
+        own.name.clone_from(&table.name);
+        let own = Arc::new(own);
+        let rules = self.with_binder(|binder: &mut Binder<'_>| binder.row_rules(&own, false))?;
+        Ok(RowCopier {
+            layout: own.row_layout(),
+            table: own,
+            state: copy.state,
+            sources: copy.sources.clone(),
+            storing: Storing::new(!copy.lenient, false),
+            rules,
+        })
+    }
+}
+
+impl Context<'_> {
+    /// The failure for a refused batch of changes of copies.
+    pub async fn copy_refused(
+        &mut self,
+        refusal: Refusal,
+        copier: &RowCopier,
+        changes: &[RowChange],
+    ) -> Failure {
+        self.write_failure(refusal, &copier.table, &copier.layout, changes).await
+    }
+}
+
+impl RowCopier {
+    /// What becomes of the copy where a row of the table changes.
+    pub async fn change(
+        &self,
+        context: &mut Context<'_>,
+        (table, layout): (&Table, &RowLayout),
+        change: &RowChange,
+    ) -> Result<RowChange, Failure> {
+        // Who writes the old definition is not warned of the new one.
+        let unseen = &mut Vec::new();
+        let of = (table, layout);
+        let old = match &change.old {
+            Some(row) => match self.copied(context, of, row, change.number, unseen).await {
+                Ok(row) => Some(row),
+                // A row that has no copy.
+                Err(failure) if failure.leaves_statement() => None,
+                Err(failure) => return Err(failure),
+            },
+            None => None,
+        };
+        let makes = self.state != CopyState::DeleteOnly && change.new.is_some();
+        let mut copied = RowChange::new(old, makes.then(NewRow::default));
+        copied.number = change.number;
+        if makes {
+            let row = &change.encoded;
+            copied.encoded = self.copied(context, of, row, change.number, unseen).await?;
+        }
+        Ok(copied)
+    }
+
+    /// The operations of such a change. The row that goes may not be there; a row that comes has all of its entries, whatever was there
+    /// before.
+    pub fn ops(&self, catalogue: &Catalogue, change: &RowChange) -> Vec<Op> {
+        let mut ops = match &change.old {
+            Some(old) => client::delete_ops(catalogue, &self.table, old),
+            None => Vec::new(),
+        };
+        if change.new.is_some() {
+            ops.extend(client::insert_ops(catalogue, &self.table, &change.encoded));
+        }
+        ops
+    }
+
+    /// The copy of a row of the table. `number` counts from 1, for messages.
+    pub async fn copied(
+        &self,
+        context: &mut Context<'_>,
+        (table, layout): (&Table, &RowLayout),
+        row: &[u8],
+        number: u64,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Vec<u8>, Failure> {
+        let values = owned_row(table, &RowView::new(layout, row));
+        let mut copied = Vec::with_capacity(self.sources.len());
+        for (position, source) in self.sources.iter().enumerate() {
+            let column = &self.table.columns[position];
+            let value = match source {
+                ColumnSource::Column(own) => {
+                    let own = usize::from(*own);
+                    let value = values[own].clone();
+                    match table.columns[own].column_type == column.column_type {
+                        true => value,
+                        false => self.converted(context, position, value, number, warnings)?,
+                    }
+                }
+                ColumnSource::Value(value) => value.clone(),
+                ColumnSource::Computed => super::rules::value_before(column),
+            };
+            copied.push(self.not_null(position, value, number, warnings)?);
+        }
+        for rule in &self.rules.columns {
+            let position = usize::from(rule.column);
+            let value = context.value_of(&rule.value, &copied).await?;
+            let value = self.converted(context, position, value, number, warnings)?;
+            copied[position] = self.not_null(position, value, number, warnings)?;
+        }
+        for (name, violation) in &self.rules.violations {
+            if context.holds(violation, &copied).await? {
+                return Err(SqlError::check_violated(name).into());
+            }
+        }
+        Ok(row_keys::encode(&self.table, &self.layout, &copied)?)
+    }
+
+    /// A value as the copy's column keeps it.
+    fn converted(
+        &self,
+        context: &mut Context<'_>,
+        position: usize,
+        value: Value,
+        number: u64,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Value, SqlError> {
+        match value.is_null() {
+            true => Ok(value),
+            false => {
+                let (table, storing) = (&self.table, self.storing);
+                store_value(value, table, position, storing, &context.run, number, warnings)
+            }
+        }
+    }
+
+    /// 1138 for NULL in a column that does not take it; in lenient mode the column's implicit default, and a warning.
+    fn not_null(
+        &self,
+        position: usize,
+        value: Value,
+        number: u64,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Value, SqlError> {
+        let column = &self.table.columns[position];
+        if !value.is_null() || column.nullable {
+            return Ok(value);
+        }
+        if !self.storing.takes_null {
+            return Err(SqlError::new(code::ER_INVALID_USE_OF_NULL, "Invalid use of NULL value"));
+        }
+        let message = format!("Data truncated for column '{}' at row {number}", column.name);
+        warnings.push(SqlWarning::warning(code::WARN_DATA_TRUNCATED, message));
+        Ok(column.column_type.implicit_default().to_value())
+    }
+
+    /// 1062 for a row whose key another one has.
+    pub fn duplicate(&self, row: &[u8]) -> SqlError {
+        let primary = self.table.primary_key().id;
+        row_keys::duplicate_error(&self.table, primary, &RowView::new(&self.layout, row))
+    }
+
+    /// A row of the copy that is written, over the same row if it is there.
+    pub fn replacement(&self, there: Option<Vec<u8>>, row: Vec<u8>) -> RowChange {
+        RowChange { encoded: row, ..RowChange::new(there, Some(NewRow::default())) }
+    }
+
+    /// The primary key of a copied row.
+    pub fn key_of(&self, row: &[u8]) -> Vec<u8> {
+        let view = RowView::new(&self.layout, row);
+        types::key::primary_key_of_row(&self.table, &view).expect("checked when it was encoded")
+    }
+}
