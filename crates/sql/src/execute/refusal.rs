@@ -47,12 +47,15 @@ impl Failure {
                 | Refusal::RolledBack
                 | Refusal::DefinitionChanged { .. }
         );
+        // The coordinator refuses these before any shard hears of the operations: what the statement has done before is there.
+        let is_undone =
+            !matches!(refusal, Refusal::SchemaChanged { .. } | Refusal::LimitReached(_));
         let error = error_of(refusal, catalogue);
         Failure {
             // The other effects of a fault at a shard on the transaction are unknown.
             ends_transaction: ends_transaction || error.code == code::ER_INTERNAL_ERROR,
             error,
-            is_undone: true,
+            is_undone,
             replan,
             rerun,
         }
