@@ -157,6 +157,11 @@ wire_enum!(SchemaError {
     11 => TableBusy(name),
 });
 
+/// What the hidden table of a unique key is called.
+pub fn entries_name(table: &Table, index: &Index) -> String {
+    format!("#{}#{}", table.name, index.name)
+}
+
 /// The definition of the hidden table that enforces a unique key: its primary key is the unique key's parts, its other
 /// columns the primary key of the row.
 pub fn unique_entries_table(table: &Table, index: &Index) -> Table {
@@ -182,7 +187,7 @@ pub fn unique_entries_table(table: &Table, index: &Index) -> Table {
         version: types::SchemaVersion(0),
         state: types::TableState::Public,
         database: table.database.clone(),
-        name: format!("#{}#{}", table.name, index.name),
+        name: entries_name(table, index),
         columns,
         indexes: vec![Index {
             id: IndexId(0),

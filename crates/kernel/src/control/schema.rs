@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use protocol::control::{ControlState, SchemaRequest};
-use protocol::schema::{SchemaChange, SchemaError, unique_entries_table};
+use protocol::schema::{SchemaChange, SchemaError, entries_name, unique_entries_table};
 use types::{
     Catalogue, CopyState, Database, Index, IndexId, IndexKind, IndexState, Reference, Rewriting,
     SchemaVersion, Table, TableId, TableState, ViewDefinition,
@@ -251,8 +251,23 @@ fn replace_table(
             give_rows(catalogue, entries, version);
         }
     }
+    name_entries(catalogue, &by, version);
     store(catalogue, by, version);
     Ok(())
+}
+
+/// The tables that enforce a table's unique keys are called after it, in reports.
+fn name_entries(catalogue: &mut Catalogue, table: &Table, version: SchemaVersion) {
+    for index in &table.indexes {
+        if let IndexKind::Unique { entries } = index.kind
+            && let Some(entries) = catalogue.tables.get(&entries)
+        {
+            let mut named = (**entries).clone();
+            named.name = entries_name(table, index);
+            named.database.clone_from(&table.database);
+            store(catalogue, named, version);
+        }
+    }
 }
 
 /// The entries of a unique key are all there, for snapshots from now on.
@@ -712,6 +727,7 @@ fn rename_table(
     let target = catalogue.databases.get_mut(&database.to_lowercase()).expect("found above");
     target.tables.insert(table.name.clone(), id);
     let (database, name) = (table.database.clone(), table.name.clone());
+    name_entries(catalogue, &table, version);
     store(catalogue, table, version);
     // Foreign keys follow their parent.
     let references = old.constraints.referenced_by.iter();
