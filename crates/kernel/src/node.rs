@@ -914,6 +914,7 @@ pub fn bootstrap_catalogue() -> Catalogue {
         comment: String::new(),
         hidden: false,
         display_width: None,
+        is_unsigned_float: false,
         generated: None,
     };
     let number = || ColumnType::Int { width: IntWidth::W8, unsigned: true };

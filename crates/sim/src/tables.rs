@@ -65,6 +65,7 @@ fn column(name: &str, column_type: ColumnType) -> Column {
         comment: String::new(),
         hidden: false,
         display_width: None,
+        is_unsigned_float: false,
         generated: None,
     }
 }

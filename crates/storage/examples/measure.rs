@@ -24,6 +24,7 @@ fn sysbench_table() -> Arc<Table> {
         comment: String::new(),
         hidden: false,
         display_width: None,
+        is_unsigned_float: false,
         generated: None,
     };
     let index = |id: u16, kind| Index {

@@ -244,6 +244,8 @@ pub struct Column {
     pub hidden: bool,
     /// The width written behind an integer type, which clients are told: they take TINYINT(1) for a boolean.
     pub display_width: Option<u8>,
+    /// UNSIGNED of FLOAT and DOUBLE, whose types know no signs.
+    pub is_unsigned_float: bool,
     pub generated: Option<Generated>,
 }
 
@@ -251,6 +253,7 @@ pub struct Column {
 const COLUMN_HIDDEN: u8 = 1;
 const COLUMN_HAS_WIDTH: u8 = 2;
 const COLUMN_IS_GENERATED: u8 = 4;
+const COLUMN_IS_UNSIGNED_FLOAT: u8 = 8;
 
 /// The last byte was `hidden` alone before there was a width: a column without a width has the same bytes as then.
 impl Wire for Column {
@@ -264,7 +267,8 @@ impl Wire for Column {
         let hidden = if self.hidden { COLUMN_HIDDEN } else { 0 };
         let has_width = if self.display_width.is_some() { COLUMN_HAS_WIDTH } else { 0 };
         let generated = if self.generated.is_some() { COLUMN_IS_GENERATED } else { 0 };
-        (hidden | has_width | generated).encode(out);
+        let unsigned = if self.is_unsigned_float { COLUMN_IS_UNSIGNED_FLOAT } else { 0 };
+        (hidden | has_width | generated | unsigned).encode(out);
         if let Some(width) = self.display_width {
             width.encode(out);
         }
@@ -280,7 +284,9 @@ impl Wire for Column {
         let on_update_now = Wire::decode(input)?;
         let comment = Wire::decode(input)?;
         let flags = u8::decode(input)?;
-        if flags & !(COLUMN_HIDDEN | COLUMN_HAS_WIDTH | COLUMN_IS_GENERATED) != 0 {
+        let known =
+            COLUMN_HIDDEN | COLUMN_HAS_WIDTH | COLUMN_IS_GENERATED | COLUMN_IS_UNSIGNED_FLOAT;
+        if flags & !known != 0 {
             return Err(WireError::BadTag("column"));
         }
         let has_width = flags & COLUMN_HAS_WIDTH != 0;
@@ -297,6 +303,7 @@ impl Wire for Column {
             comment,
             hidden,
             display_width,
+            is_unsigned_float: flags & COLUMN_IS_UNSIGNED_FLOAT != 0,
             generated,
         })
     }
@@ -308,6 +315,9 @@ impl Column {
         match (&self.column_type, self.display_width) {
             (ColumnType::Int { width: IntWidth::W1, unsigned: false }, Some(1)) => {
                 "tinyint(1)".to_owned()
+            }
+            (column_type, _) if self.is_unsigned_float => {
+                format!("{} unsigned", column_type.sql_name())
             }
             (column_type, _) => column_type.sql_name(),
         }
@@ -472,9 +482,12 @@ impl Table {
                 // Nor do they know expressions of the table.
                 let has_check = self.constraints.checks.iter().any(|check| check.enforced);
                 let is_generated = |column: &Column| column.generated.is_some();
+                let is_unsigned_float =
+                    |column: &u16| self.columns[usize::from(*column)].is_unsigned_float;
                 moves_sequence
                     || columns.iter().any(|column| self.is_in_foreign_key(*column))
                     || columns.iter().any(is_key)
+                    || columns.iter().any(is_unsigned_float)
                     || self.columns.iter().any(|column| column.on_update_now)
                     || has_check
                     || self.columns.iter().any(is_generated)
@@ -572,6 +585,7 @@ mod tests {
             comment: "c".into(),
             hidden,
             display_width,
+            is_unsigned_float: false,
             generated: None,
         }
     }
@@ -618,7 +632,7 @@ mod tests {
             }
         }
         let mut bytes = column(false, None).to_bytes();
-        *bytes.last_mut().expect("it has bytes") = 8;
+        *bytes.last_mut().expect("it has bytes") = 16;
         assert_eq!(Column::from_bytes(&bytes).err(), Some(WireError::BadTag("column")));
     }
 

@@ -66,7 +66,7 @@ pub enum ColumnSource {
     /// The value of this column of the row, as the copy's column keeps it.
     Column(u16),
     Value(Value),
-    /// What the copy's definition computes: a generated column.
+    /// What the copy's definition computes: a generated column, or the DEFAULT (expression) of a new one.
     Computed,
 }
 wire_enum!(ColumnSource { 0 => Column(column), 1 => Value(value), 2 => Computed });

@@ -151,6 +151,7 @@ pub fn definition(name: &str) -> Table {
         comment: String::new(),
         hidden: false,
         display_width: None,
+        is_unsigned_float: false,
         generated: None,
     };
     Table {

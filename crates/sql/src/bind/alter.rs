@@ -11,7 +11,7 @@ use types::{
 };
 
 use super::Binder;
-use super::column_expression::named_columns;
+use super::column_expression::{Owner, named_columns};
 use super::table::collation_of;
 use crate::error::{SqlError, code};
 use crate::parser::ast::{self, AlterOperation, ColumnPosition, KeyPartTarget, TypeKind};
@@ -106,12 +106,13 @@ impl Binder<'_> {
     }
 
     fn sources(
-        &self,
+        &mut self,
         table: &Table,
         altered: &Table,
         origins: &[Option<usize>],
         now: &dyn Fn(&types::Column) -> Value,
     ) -> Result<(Vec<ColumnSource>, Option<String>), SqlError> {
+        let whole = Arc::new(altered.clone());
         let mut sources = Vec::new();
         let mut zero_date = None;
         for (position, column) in altered.columns.iter().enumerate() {
@@ -155,9 +156,17 @@ impl Binder<'_> {
                     let what = "ALTER TABLE ADD COLUMN with AUTO_INCREMENT";
                     return Err(SqlError::not_supported(what));
                 }
-                (None, ColumnDefault::Expression(_)) => {
-                    let what = "ALTER TABLE ADD COLUMN with DEFAULT (expression)";
-                    return Err(SqlError::not_supported(what));
+                (None, ColumnDefault::Expression(expression)) => {
+                    // Each copy of a row must come out the same.
+                    let expr = crate::parser::parse_expression(&expression.text);
+                    let expr = expr.expect("the binder has made it");
+                    let owner = Owner::Generated(&column.name);
+                    if self.column_expression(owner, &expr, &whole, Some(position)).is_err() {
+                        let what =
+                            "ALTER TABLE ADD COLUMN with a DEFAULT that is not deterministic";
+                        return Err(SqlError::not_supported(what));
+                    }
+                    ColumnSource::Computed
                 }
             });
         }

@@ -123,6 +123,7 @@ impl Binder<'_> {
             comment: String::new(),
             hidden: false,
             display_width: None,
+            is_unsigned_float: false,
             generated: None,
         })
     }

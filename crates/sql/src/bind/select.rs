@@ -984,6 +984,7 @@ pub fn column_info(table: &Table, position: usize, alias: &str) -> ColumnInfo {
     if column.column_type.is_numeric() {
         info.flags.binary = false;
     }
+    info.flags.unsigned |= column.is_unsigned_float;
     info.flags.primary_key = primary_key;
     info.flags.unique_key = unique_key;
     info.flags.multiple_key = multiple_key;

@@ -15,6 +15,7 @@ use super::constraint::check_generated;
 use super::names::Scope;
 use crate::error::{SqlError, code};
 use crate::execute::evaluate::shifted;
+use crate::execute::write::is_negative;
 use crate::parser::ast;
 
 /// The hidden primary key of a table that was given none.
@@ -303,6 +304,7 @@ impl Binder<'_> {
                 ));
             }
         }
+        let is_float = matches!(column_type, ColumnType::Float | ColumnType::Double);
         let mut column = Column {
             name: definition.name.clone(),
             column_type,
@@ -312,6 +314,7 @@ impl Binder<'_> {
             comment,
             hidden: false,
             display_width: display_width(&definition.data_type),
+            is_unsigned_float: definition.data_type.unsigned && is_float,
             generated: None,
         };
         if definition.auto_increment {
@@ -406,6 +409,9 @@ impl Binder<'_> {
         let mut convert = ConvertContext::new(settings);
         let stored = store(value.as_ref(), &column.column_type, StoreMode::Strict, &mut convert);
         let (stored, _) = stored.map_err(|_| invalid())?;
+        if column.is_unsigned_float && is_negative(&stored) {
+            return Err(invalid());
+        }
         Ok(ColumnDefault::Value(match (stored, &column.column_type) {
             // It was written in the session's zone; rows hold UTC.
             (Value::DateTime(local), ColumnType::Timestamp { .. }) if !local.is_zero() => {
@@ -490,6 +496,7 @@ impl Binder<'_> {
                     comment: String::new(),
                     hidden: true,
                     display_width: None,
+                    is_unsigned_float: false,
                     generated: None,
                 });
                 vec![IndexPart {

@@ -197,6 +197,7 @@ fn modified(
     let changes_rows = new.nullable != old.nullable
         || is_counter(&new) != is_counter(old)
         || !holds(&new.column_type, &old.column_type)
+        || new.is_unsigned_float != old.is_unsigned_float
         || (new.column_type != old.column_type && table.indexes.iter().any(is_unique));
     Ok((!changes_rows).then_some(new))
 }

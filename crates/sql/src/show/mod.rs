@@ -873,6 +873,7 @@ fn described_column(name: String, column_type: ColumnType, nullable: bool) -> Co
         comment: String::new(),
         hidden: false,
         display_width: None,
+        is_unsigned_float: false,
         generated: None,
     }
 }

@@ -36,6 +36,7 @@ fn column(name: &str, column_type: ColumnType, nullable: bool, default: ColumnDe
         comment,
         hidden: false,
         display_width,
+        is_unsigned_float: false,
         generated: None,
     }
 }

@@ -48,7 +48,7 @@ impl Context<'_> {
         let mut own = (**own).clone();
         own.name.clone_from(&table.name);
         let own = Arc::new(own);
-        let rules = self.with_binder(|binder: &mut Binder<'_>| binder.row_rules(&own, false))?;
+        let rules = self.with_binder(|binder: &mut Binder<'_>| binder.row_rules(&own, true))?;
         Ok(RowCopier {
             layout: own.row_layout(),
             table: own,
@@ -132,7 +132,10 @@ impl RowCopier {
                 ColumnSource::Column(own) => {
                     let own = usize::from(*own);
                     let value = values[own].clone();
-                    match table.columns[own].column_type == column.column_type {
+                    let before = &table.columns[own];
+                    let is_same = before.column_type == column.column_type
+                        && before.is_unsigned_float == column.is_unsigned_float;
+                    match is_same {
                         true => value,
                         false => self.converted(context, position, value, number, warnings)?,
                     }
@@ -144,6 +147,9 @@ impl RowCopier {
         }
         for rule in &self.rules.columns {
             let position = usize::from(rule.column);
+            if self.sources[position] != ColumnSource::Computed {
+                continue;
+            }
             let value = context.value_of(&rule.value, &copied).await?;
             let value = self.converted(context, position, value, number, warnings)?;
             copied[position] = self.not_null(position, value, number, warnings)?;

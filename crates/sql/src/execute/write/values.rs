@@ -78,6 +78,20 @@ pub fn store_value(
             return Err(store_error(&error, &table.name, &column.name, row_number));
         }
     };
+    let (stored, problem) = match column.is_unsigned_float && is_negative(&stored) {
+        true => {
+            let error = ConvertError {
+                kind: ConvertErrorKind::OutOfRange,
+                value: String::new(),
+                level: WarningLevel::Warning,
+            };
+            if storing.mode == StoreMode::Strict {
+                return Err(store_error(&error, &table.name, &column.name, row_number));
+            }
+            (column.column_type.implicit_default().to_value(), Some(error))
+        }
+        false => (stored, problem),
+    };
     if let Some(problem) = problem {
         let silent = matches!(problem.kind, ConvertErrorKind::Truncated)
             && problem.level == WarningLevel::Note
@@ -98,6 +112,15 @@ pub fn store_value(
         }
         (stored, _) => stored,
     })
+}
+
+/// Is it a float below zero?
+pub fn is_negative(value: &Value) -> bool {
+    match *value {
+        Value::Float(number) => number < 0.0,
+        Value::Double(number) => number < 0.0,
+        _ => false,
+    }
 }
 
 /// The error of a value that does not fit its column. MySQL names the table where the value is no JSON text.
