@@ -9,10 +9,10 @@ WORKLOADS = ["oltp_point_select", "oltp_read_only", "select_random_points", "sel
 TABLES = 4
 
 
-def sysbench(cluster, workload, action, size, threads, seconds, prepared):
+def sysbench(cluster, workload, action, size, threads, seconds, prepared, tables=TABLES, *flags):
     command = ["sysbench", workload, "--db-driver=mysql", f"--mysql-socket={','.join(cluster.sockets())}",
-               "--mysql-user=root", "--mysql-db=sbtest", f"--tables={TABLES}", f"--table-size={size}",
-               f"--threads={threads}", f"--time={seconds}", "--rand-type=uniform"]
+               "--mysql-user=root", "--mysql-db=sbtest", f"--tables={tables}", f"--table-size={size}",
+               f"--threads={threads}", f"--time={seconds}", "--rand-type=uniform", *flags]
     if not prepared:
         command.append("--db-ps-mode=disable")
     result = subprocess.run([*command, action], stdin=subprocess.DEVNULL, capture_output=True, text=True,

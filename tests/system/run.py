@@ -32,6 +32,7 @@ import traceback
 sys.dont_write_bytecode = True
 
 import cluster
+import alter
 import backup
 import bad_input
 import checkpoint
@@ -58,7 +59,7 @@ import takeover
 import tools
 import user_locks
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, user_locks, job_queue, query_forms,
+MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, user_locks, job_queue, alter, query_forms,
            judged_load, links, takeover, rejoin, rolling, frozen, cut, outcome, power, full, damage, checkpoint, device, backup, load]
 
 # One test for each promise of the README's section "What works": the default tier.
@@ -74,6 +75,8 @@ PROMISES = {
     "isolation.deadlocks": "deadlock detection over all nodes",
     "isolation_locks.nowait_skip_locked": "NOWAIT and SKIP LOCKED",
     "job_queue.taken_once": "a job queue with SKIP LOCKED: each job once, one row lock a session",
+    "alter.under_load": "ALTER TABLE that changes rows, beside readers and writers",
+    "alter.killed": "the node of an ALTER TABLE dies: the old definition or the new one, and all rows",
     "query_forms.shapes_and_levels": "every form of query on 1, 2 and 4 node groups at each isolation level",
     "isolation_locks.seeing_locks": "locks, waits and transactions of all nodes are tables",
     "user_locks.ends_of_sessions": "GET_LOCK() over all nodes, freed when the session ends or its node dies",
