@@ -111,6 +111,7 @@ transcripts! {
         said_when_it_is_durable
         schema_change_waits_for_its_table
         table_closes_for_its_copy
+        table_younger_than_a_snapshot
         schema_change_withdrawn
         snapshot_instead_of_entries
         transactions_keep_their_definition

@@ -5,14 +5,21 @@
 //!
 //! Who asked for an index fills it and publishes it. If its boot is over before that, the index is dropped.
 
+mod copies;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use protocol::control::{ControlState, SchemaRequest};
 use protocol::schema::{SchemaChange, SchemaError, entries_name, unique_entries_table};
 use types::{
-    Catalogue, CopyState, Database, Index, IndexId, IndexKind, IndexState, Reference, Rewriting,
+    Catalogue, Database, Index, IndexId, IndexKind, IndexState, Reference, Rewriting,
     SchemaVersion, Table, TableId, TableState, ViewDefinition,
+};
+
+pub(super) use copies::overtakes;
+use copies::{
+    abandoned_copies, at_rest, copy_goes_to, drop_copy, forget_copy, remove_copy, replace_table,
 };
 
 /// More would make the control state too large to send as one message.
@@ -164,95 +171,9 @@ fn alter_table(
     }
     check_names(catalogue, table, Some(table.id))?;
     store(catalogue, table.clone(), version);
-    if let (Some(copy), None) = (&before.copy, &after.copy)
-        && let Ok(copy) = known(catalogue, copy.table)
-    {
-        unname(catalogue, &copy);
-        hide(catalogue, copy.id, version);
+    if let (Some(copy), None) = (&before.copy, &after.copy) {
+        drop_copy(catalogue, copy.table, version);
     }
-    Ok(())
-}
-
-/// Does the change wait for no adoption? One that opens a closed table goes back to a definition in use, from one without users.
-/// One that gives a copy up leaves rows of it behind, which have no readers.
-pub(super) fn overtakes(catalogue: &Catalogue, change: &SchemaChange) -> bool {
-    let SchemaChange::AlterTable { table, .. } = change else { return false };
-    let Ok(own) = known(catalogue, table.id) else { return false };
-    let gives_up = own.rewriting.copy.is_some() && table.rewriting.copy.is_none();
-    gives_up || (!own.is_open() && table.is_open())
-}
-
-/// May an ALTER TABLE go on so? A copy is given to a table with no change under way, goes from state to state, or goes.
-fn copy_goes_to(catalogue: &Catalogue, table: &Table, after: &Rewriting) -> bool {
-    let before = &table.rewriting;
-    if (before.copy_of, before.origin, before.rows_since)
-        != (after.copy_of, after.origin, after.rows_since)
-    {
-        return false;
-    }
-    let is_own = |copy: TableId| {
-        let copy = known(catalogue, copy);
-        copy.is_ok_and(|copy| copy.rewriting.copy_of == Some(table.id))
-    };
-    match (&before.copy, &after.copy) {
-        (None, Some(copy)) => {
-            copy.state == CopyState::DeleteOnly
-                && is_own(copy.table)
-                && table.indexes.iter().all(|index| index.state == IndexState::Public)
-        }
-        (Some(before), Some(after)) => {
-            before.table == after.table
-                && before.sources == after.sources
-                && before.state.goes_to(after.state)
-        }
-        (_, None) => true,
-    }
-}
-
-/// The copy takes the table's place: its name, its foreign keys' parents and children. It is the table from here on.
-fn replace_table(
-    catalogue: &mut Catalogue,
-    id: TableId,
-    planned: SchemaVersion,
-    version: SchemaVersion,
-) -> Result<(), SchemaError> {
-    let table = known(catalogue, id)?;
-    let changed = || SchemaError::TableChanged(table.name.clone());
-    let copy = table.rewriting.copy.as_ref().filter(|copy| copy.state == CopyState::Closed);
-    let copy = copy.ok_or_else(changed)?;
-    let mut by = (*known(catalogue, copy.table)?).clone();
-    // A child may have come since the ALTER TABLE was planned.
-    let mut keys = table.constraints.referenced_by.iter();
-    let is_kept = |column: &String| by.column_named(column).is_some();
-    if table.version != planned
-        || by.rewriting.copy_of != Some(id)
-        || !keys.all(|reference| reference.key.parent_columns.iter().all(is_kept))
-    {
-        return Err(changed());
-    }
-    check_names(catalogue, &by, Some(by.id))?;
-    unname(catalogue, &by);
-    unname(catalogue, &table);
-    by.name.clone_from(&table.name);
-    by.database.clone_from(&table.database);
-    by.rewriting = Rewriting {
-        origin: Some(table.rewriting.origin.unwrap_or(id)),
-        rows_since: version,
-        ..Rewriting::default()
-    };
-    let database = catalogue.databases.get_mut(&by.database.to_lowercase());
-    database.ok_or_else(changed)?.tables.insert(by.name.clone(), by.id);
-    let mut gone = (*table).clone();
-    gone.rewriting.copy = None;
-    store(catalogue, gone, version);
-    hide(catalogue, id, version);
-    for index in &by.indexes {
-        if let IndexKind::Unique { entries } = index.kind {
-            give_rows(catalogue, entries, version);
-        }
-    }
-    name_entries(catalogue, &by, version);
-    store(catalogue, by, version);
     Ok(())
 }
 
@@ -276,16 +197,6 @@ fn give_rows(catalogue: &mut Catalogue, entries: TableId, version: SchemaVersion
         let mut entries = (**entries).clone();
         entries.rewriting.rows_since = version;
         store(catalogue, entries, version);
-    }
-}
-
-/// A table keeps this copy no more.
-fn forget_copy(catalogue: &mut Catalogue, of: TableId, copy: TableId, version: SchemaVersion) {
-    let Some(table) = catalogue.tables.get(&of) else { return };
-    if table.rewriting.copy.as_ref().is_some_and(|own| own.table == copy) {
-        let mut table = (**table).clone();
-        table.rewriting.copy = None;
-        store(catalogue, table, version);
     }
 }
 
@@ -353,14 +264,6 @@ fn abandoned(state: &ControlState) -> impl Iterator<Item = (TableId, IndexId)> {
     builds.filter(|(_, build)| state.is_over(build.incarnation)).map(|(index, _)| *index)
 }
 
-/// Copies that no session fills any more, with their tables.
-fn abandoned_copies(state: &ControlState) -> impl Iterator<Item = (TableId, TableId)> {
-    let tables = state.catalogue.tables.values();
-    let copies = tables.filter_map(|table| Some((table.id, table.rewriting.copy.as_ref()?)));
-    let abandoned = copies.filter(|(_, copy)| state.is_over(copy.filler));
-    abandoned.map(|(table, copy)| (table, copy.table))
-}
-
 /// Removes the tables that every node has stopped using, takes dropped unique keys one step further, and drops indexes that no
 /// session fills any more.
 pub(super) fn remove_dropped(state: &mut ControlState) {
@@ -399,10 +302,7 @@ pub(super) fn remove_dropped(state: &mut ControlState) {
     }
     for (table, copy) in copies {
         forget_copy(catalogue, table, copy, version);
-        if let Ok(copy) = known(catalogue, copy) {
-            unname(catalogue, &copy);
-            hide(catalogue, copy.id, version);
-        }
+        drop_copy(catalogue, copy, version);
     }
     catalogue.version = version;
     forget_builds(state);
@@ -438,17 +338,6 @@ pub(super) fn settle(state: &mut ControlState) {
     forget_builds(state);
 }
 
-/// Takes a copy out of the catalogue, with the tables that enforce its unique keys.
-fn remove_copy(catalogue: &mut Catalogue, id: TableId) {
-    let Some(copy) = catalogue.tables.remove(&id) else { return };
-    unname(catalogue, &copy);
-    for index in &copy.indexes {
-        if let IndexKind::Unique { entries } = index.kind {
-            catalogue.tables.remove(&entries);
-        }
-    }
-}
-
 fn drop_index(
     catalogue: &mut Catalogue,
     table: TableId,
@@ -481,15 +370,6 @@ fn known_index(table: &mut Table, id: IndexId) -> Result<&mut Index, SchemaError
 fn known(catalogue: &Catalogue, id: TableId) -> Result<Arc<Table>, SchemaError> {
     let table = catalogue.tables.get(&id).filter(|table| table.state == TableState::Public);
     table.cloned().ok_or_else(|| SchemaError::UnknownTable(format!("#{id}")))
-}
-
-/// A table that no ALTER TABLE is copying.
-fn at_rest(catalogue: &Catalogue, id: TableId) -> Result<Arc<Table>, SchemaError> {
-    let table = known(catalogue, id)?;
-    match &table.rewriting.copy {
-        None => Ok(table),
-        Some(_) => Err(SchemaError::TableBusy(table.name.clone())),
-    }
 }
 
 fn store(catalogue: &mut Catalogue, mut table: Table, version: SchemaVersion) {
@@ -750,7 +630,7 @@ fn rename_table(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::{Collation, Incarnation, NodeId, TableCopy, ViewAlgorithm, ViewCheck};
+    use types::{Collation, ViewAlgorithm, ViewCheck};
 
     fn view(name: &str, bytes: usize) -> ViewDefinition {
         ViewDefinition {
@@ -767,7 +647,7 @@ mod tests {
     }
 
     /// A catalogue with the database `d` and a table `t` in it.
-    fn catalogue() -> Catalogue {
+    pub(super) fn catalogue() -> Catalogue {
         let mut catalogue = crate::bootstrap_catalogue();
         let table = catalogue.tables.values().next().expect("a table of the system").clone();
         let tables = [("t".to_string(), table.id)].into_iter().collect();
@@ -841,146 +721,6 @@ mod tests {
         link(&mut own, SchemaVersion(11));
         assert_eq!(references(&own).len(), 0);
         assert_eq!(own.tables[&parent].version, SchemaVersion(11));
-    }
-
-    /// The steps of a table that is rewritten: none is passed over, nothing else changes the table meanwhile, and the copy takes its place
-    /// with its name, its children and the version from which on snapshots have its rows.
-    #[test]
-    fn a_copy_takes_the_place_of_its_table() {
-        let mut own = catalogue();
-        let template = own.tables.values().next().expect("a table of the system").clone();
-        let plain = |name: &str, copy_of: Option<TableId>| {
-            let mut table =
-                Table { name: name.into(), database: "d".into(), ..(*template).clone() };
-            table.indexes.truncate(1);
-            table.rewriting.copy_of = copy_of;
-            table
-        };
-        let mut version = 6;
-        let mut next = || {
-            version += 1;
-            SchemaVersion(version)
-        };
-        assert_eq!(create_table(&mut own, plain("a", None), next()), Ok(()));
-        let old = own.table("d", "a").expect("made above").id;
-        let since = |own: &Catalogue, id: TableId| own.tables[&id].rewriting.rows_since;
-        assert_eq!(since(&own, old), SchemaVersion(7));
-        assert_eq!(create_table(&mut own, plain("#copy", Some(old)), next()), Ok(()));
-        let copy = own.table("d", "#copy").expect("made above").id;
-        let in_state = |own: &Catalogue, state: Option<CopyState>| {
-            let mut table = (*own.tables[&old]).clone();
-            table.rewriting.copy = state.map(|state| TableCopy {
-                table: copy,
-                state,
-                sources: Vec::new(),
-                lenient: false,
-                filler: Incarnation(5),
-            });
-            table
-        };
-        let busy = || Err(SchemaError::TableBusy("a".into()));
-        let mut goes = |own: &mut Catalogue, state: Option<CopyState>| {
-            let (table, planned) = (in_state(own, state), own.tables[&old].version);
-            alter_table(own, &table, planned, next())
-        };
-        use CopyState::{Building, Closed, DeleteOnly};
-        for state in [Building, Closed] {
-            assert_eq!(goes(&mut own, Some(state)), busy(), "{state:?}");
-        }
-        assert_eq!(goes(&mut own, Some(DeleteOnly)), Ok(()));
-        assert_eq!(goes(&mut own, Some(Closed)), busy());
-        assert_eq!(goes(&mut own, Some(Building)), Ok(()));
-        assert_eq!(goes(&mut own, Some(DeleteOnly)), busy());
-        // The same definition again, and a table with an index more.
-        assert_eq!(goes(&mut own, Some(Building)), busy());
-        let renamed = rename_table(&mut own, old, "d", "b", SchemaVersion(90));
-        assert_eq!(renamed, busy());
-        let index = Index { name: "i".into(), ..template.indexes[0].clone() };
-        assert_eq!(create_index(&mut own, old, &index, SchemaVersion(90)).err(), busy().err());
-        let changed = Err(SchemaError::TableChanged("a".into()));
-        let planned = own.tables[&old].version;
-        assert_eq!(replace_table(&mut own, old, planned, SchemaVersion(90)), changed);
-        assert!(own.tables[&old].is_open());
-        assert_eq!(goes(&mut own, Some(Closed)), Ok(()));
-        assert!(!own.tables[&old].is_open());
-        // Given up, the copy goes.
-        let (table, version) = (Box::new(in_state(&own, None)), own.tables[&old].version);
-        assert!(overtakes(&own, &SchemaChange::AlterTable { table, version }));
-        let mut given_up = own.clone();
-        assert_eq!(goes(&mut given_up, None), Ok(()));
-        assert_eq!(given_up.tables[&copy].state, TableState::Dropping);
-        assert!(given_up.table("d", "#copy").is_none() && given_up.tables[&old].is_open());
-        // Opened again, it is a change that waits for no adoption.
-        let table = Box::new(in_state(&own, Some(Building)));
-        let opens = SchemaChange::AlterTable { table, version: own.tables[&old].version };
-        assert!(overtakes(&own, &opens));
-        let planned = own.tables[&old].version;
-        assert_eq!(replace_table(&mut own, old, SchemaVersion(1), SchemaVersion(90)), changed);
-        assert_eq!(replace_table(&mut own, old, planned, SchemaVersion(91)), Ok(()));
-        let new = own.table("d", "a").expect("it has the name").clone();
-        assert_eq!((new.id, since(&own, copy)), (copy, SchemaVersion(91)));
-        assert_eq!((new.rewriting.copy_of, new.rewriting.origin), (None, Some(old)));
-        assert_eq!(own.tables[&old].state, TableState::Dropping);
-        assert!(own.table("d", "#copy").is_none());
-        assert!(!overtakes(&own, &opens));
-    }
-
-    /// A copy goes with the boot that filled it, with the table that it was made of, and when the cluster starts again.
-    #[test]
-    fn copies_that_nobody_fills_go() {
-        let filler = Incarnation(5);
-        let make = || {
-            let config = protocol::control::ClusterConfig {
-                cluster: types::ClusterId(7),
-                nodes: Vec::new(),
-                replicas: 2,
-                shards_per_group: 2,
-                heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
-                durability: protocol::control::Durability::default(),
-            };
-            let mut state = ControlState::new(config, catalogue());
-            let own = &mut state.catalogue;
-            let template = own.tables.values().next().expect("a table of the system").clone();
-            let mut table = Table { name: "a".into(), database: "d".into(), ..(*template).clone() };
-            table.indexes.truncate(1);
-            assert_eq!(create_table(own, table.clone(), SchemaVersion(7)), Ok(()));
-            let old = own.table("d", "a").expect("made above").id;
-            table.name = "#copy".into();
-            table.rewriting.copy_of = Some(old);
-            assert_eq!(create_table(own, table, SchemaVersion(8)), Ok(()));
-            let copy = own.table("d", "#copy").expect("made above").id;
-            let mut table = (*own.tables[&old]).clone();
-            let (planned, state_of) = (table.version, CopyState::DeleteOnly);
-            table.rewriting.copy = Some(TableCopy {
-                table: copy,
-                state: state_of,
-                sources: Vec::new(),
-                lenient: false,
-                filler,
-            });
-            assert_eq!(alter_table(own, &table, planned, SchemaVersion(9)), Ok(()));
-            (state, old, copy)
-        };
-        let (mut state, old, copy) = make();
-        assert!(!has_dropped(&state), "the boot fills it");
-        state.excluded.insert(filler, NodeId(1));
-        assert!(has_dropped(&state));
-        remove_dropped(&mut state);
-        assert_eq!(state.catalogue.tables[&old].rewriting.copy, None);
-        assert_eq!(state.catalogue.tables[&copy].state, TableState::Dropping);
-        assert!(state.catalogue.table("d", "#copy").is_none());
-
-        let (mut state, old, copy) = make();
-        settle(&mut state);
-        assert_eq!(state.catalogue.tables[&old].rewriting.copy, None);
-        assert!(!state.catalogue.tables.contains_key(&copy));
-
-        let (mut state, old, copy) = make();
-        let requester = types::Address { node: NodeId(1), worker: types::WorkerId(0) };
-        let request = SchemaRequest { requester, incarnation: filler, sequence: 1 };
-        let drop = SchemaChange::DropTable { id: copy };
-        assert_eq!(change(&mut state, &request, &drop), Ok(()));
-        assert_eq!(state.catalogue.tables[&old].rewriting.copy, None);
     }
 
     /// The name of a CHECK is free in other databases only, and follows the name of its table.
