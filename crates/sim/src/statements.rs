@@ -10,11 +10,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use client::task::TaskId;
+use kernel::Time;
 use sql::check::predicate::predicate;
 use sql::check::random::Random;
 use sql::check::statement::Statements;
 use sql::check::tables::{self, RandomTable};
 use sql::script::{Answer, run};
+use sql::server::BrokenRule;
 use sql::{ConnectionInfo, Server, ServerConfig, Session, code};
 use types::Address;
 
@@ -96,6 +99,43 @@ pub fn session_on(world: &World, server: &Arc<Server>, host: Address) -> Session
         ..ConnectionInfo::default()
     };
     Session::new(Arc::clone(server), client.session(), info).expect("no database yet")
+}
+
+/// Sessions of a test on all data nodes of a world, each run by a task of its own.
+pub struct Sessions {
+    world: World,
+    server: Arc<Server>,
+    tasks: Vec<(Address, TaskId)>,
+}
+
+impl Sessions {
+    /// A server that breaks this rule, if any.
+    pub fn new(world: World, broken_rule: Option<BrokenRule>) -> Sessions {
+        let node = world.hosts()[0].node;
+        let server = Server::new(ServerConfig { node, broken_rule, ..Default::default() });
+        Sessions { world, server, tasks: Vec::new() }
+    }
+
+    /// Begins a task with a session on the data node of this number, counted round.
+    pub fn begin<F: Future<Output = ()> + 'static>(
+        &mut self,
+        number: usize,
+        task: impl FnOnce(Session) -> F,
+    ) {
+        let hosts = self.world.hosts();
+        let host = hosts[number % hosts.len()];
+        let session = session_on(&self.world, &self.server, host);
+        let task = self.world.spawn(host, Box::pin(task(session)));
+        self.tasks.push((host, task));
+    }
+
+    /// Runs the world until all tasks have ended; panics when one lasts longer than this.
+    pub fn finish(&mut self, limit: Time) {
+        for (host, task) in std::mem::take(&mut self.tasks) {
+            let is_finished = |world: &World| world.is_finished(host, task);
+            assert!(self.world.run_until(limit, is_finished), "it hangs");
+        }
+    }
 }
 
 /// Executes a statement of a test; panics when it fails.

@@ -2,12 +2,11 @@
 //! level, while another session drops and adds foreign keys. No snapshot has a child without its parent, and no statement gets an
 //! error other than those expected.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 use sim::options::{SECOND, Shape};
-use sim::statements::{quiet_world, session_on, succeed};
-use sim::world::World;
+use sim::statements::{Sessions, quiet_world, succeed};
 use sql::Session;
 use sql::check::random::Random;
 use sql::script::run as ask;
@@ -36,7 +35,7 @@ const TABLES: [&str; 7] = [
      ON DELETE CASCADE)",
 ];
 
-/// What the definition of a child becomes, and again what it was.
+/// Gives a child other definitions and takes each back.
 const REWRITTEN: [&str; 4] = [
     "ALTER TABLE far MODIFY id BIGINT NOT NULL",
     "ALTER TABLE far MODIFY id INT NOT NULL",
@@ -203,42 +202,26 @@ fn run(
     has_definitions: bool,
     broken_rule: Option<BrokenRule>,
 ) -> (usize, usize) {
-    let mut world = quiet_world(shape, seed).expect("a cluster");
-    let hosts = world.hosts();
-    let node = hosts[0].node;
-    let config = sql::ServerConfig { node, broken_rule, ..Default::default() };
-    let server = sql::Server::new(config);
-    let open = |world: &World, number: usize| {
-        let host = hosts[number % hosts.len()];
-        (host, session_on(world, &server, host))
-    };
-    let (host, session) = open(&world, 0);
-    let task = world.spawn(host, Box::pin(prepare(session)));
-    assert!(world.run_until(600 * SECOND, |world| world.is_finished(host, task)), "it hangs");
+    let world = quiet_world(shape, seed).expect("a cluster");
+    let mut sessions = Sessions::new(world, broken_rule);
+    sessions.begin(0, prepare);
+    sessions.finish(600 * SECOND);
     let (done, checked) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
-    let tasks = RefCell::new(Vec::new());
     for number in 0..4 {
-        let (host, session) = open(&world, number);
-        let task = Box::pin(write(session, 1_000 * seed + number as u64, Rc::clone(&done)));
-        tasks.borrow_mut().push((host, world.spawn(host, task)));
+        let seed = 1_000 * seed + number as u64;
+        sessions.begin(number, |session| write(session, seed, Rc::clone(&done)));
     }
     for (number, isolation) in ISOLATIONS.into_iter().enumerate() {
-        let (host, session) = open(&world, number + 1);
-        let task = Box::pin(read(session, isolation, Rc::clone(&checked), !has_definitions));
-        tasks.borrow_mut().push((host, world.spawn(host, task)));
+        let checked = Rc::clone(&checked);
+        sessions.begin(number + 1, |session| read(session, isolation, checked, !has_definitions));
     }
     if has_definitions {
-        let (host, session) = open(&world, 1);
-        tasks.borrow_mut().push((host, world.spawn(host, Box::pin(define(session)))));
+        sessions.begin(1, define);
     }
-    for (host, task) in tasks.into_inner() {
-        assert!(world.run_until(7200 * SECOND, |world| world.is_finished(host, task)), "it hangs");
-    }
+    sessions.finish(7200 * SECOND);
     // In the end all keys hold.
-    let (host, session) = open(&world, 0);
-    let task = Box::pin(read(session, ISOLATIONS[1], Rc::clone(&checked), true));
-    let task = world.spawn(host, task);
-    assert!(world.run_until(600 * SECOND, |world| world.is_finished(host, task)), "it hangs");
+    sessions.begin(0, |session| read(session, ISOLATIONS[1], Rc::clone(&checked), true));
+    sessions.finish(600 * SECOND);
     (done.get(), checked.get())
 }
 

@@ -2,12 +2,11 @@
 //! transaction each, and no statement of others sees half of one, whatever joins the sides, at any isolation level, on one and
 //! two node groups.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 use sim::options::{SECOND, Shape};
-use sim::statements::{quiet_world, session_on, succeed};
-use sim::world::World;
+use sim::statements::{Sessions, quiet_world, succeed};
 use sql::Session;
 use sql::script::run as ask;
 
@@ -96,32 +95,21 @@ async fn read(mut session: Session, isolation: &'static str, checked: Rc<Cell<us
 }
 
 fn run(shape: Shape, seed: u64) -> usize {
-    let mut world = quiet_world(shape, seed).expect("a cluster");
-    let hosts = world.hosts();
-    let server = sql::Server::new(sql::ServerConfig { node: hosts[0].node, ..Default::default() });
-    let open = |world: &World, number: usize| {
-        let host = hosts[number % hosts.len()];
-        (host, session_on(world, &server, host))
-    };
-    let (host, session) = open(&world, 0);
-    let task = world.spawn(host, Box::pin(prepare(session)));
-    assert!(world.run_until(600 * SECOND, |world| world.is_finished(host, task)), "it hangs");
+    let world = quiet_world(shape, seed).expect("a cluster");
+    let mut sessions = Sessions::new(world, None);
+    sessions.begin(0, prepare);
+    sessions.finish(600 * SECOND);
     let checked = Rc::new(Cell::new(0));
-    let tasks = RefCell::new(Vec::new());
     for number in 0..3 {
-        let (host, session) = open(&world, number);
-        tasks.borrow_mut().push((host, world.spawn(host, Box::pin(write(session, 11 * number)))));
+        sessions.begin(number, |session| write(session, 11 * number));
     }
     for (number, isolation) in
         ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"].into_iter().enumerate()
     {
-        let (host, session) = open(&world, number + 1);
-        let task = Box::pin(read(session, isolation, Rc::clone(&checked)));
-        tasks.borrow_mut().push((host, world.spawn(host, task)));
+        let checked = Rc::clone(&checked);
+        sessions.begin(number + 1, |session| read(session, isolation, checked));
     }
-    for (host, task) in tasks.into_inner() {
-        assert!(world.run_until(3600 * SECOND, |world| world.is_finished(host, task)), "it hangs");
-    }
+    sessions.finish(3600 * SECOND);
     checked.get()
 }
 

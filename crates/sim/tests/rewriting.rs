@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use sim::options::{SECOND, Shape};
-use sim::statements::{quiet_world, session_on, succeed};
-use sim::world::World;
+use sim::statements::{Sessions, quiet_world, succeed};
 use sql::Session;
 use sql::check::random::Random;
 use sql::script::run as ask;
@@ -275,46 +274,29 @@ async fn compare(mut session: Session, left: Rc<RefCell<Rows>>) {
 
 /// What was done: transactions committed, and answers that were right.
 fn run(shape: Shape, seed: u64, broken_rule: Option<BrokenRule>) -> (usize, usize) {
-    let mut world = quiet_world(shape, seed).expect("a cluster");
-    let hosts = world.hosts();
-    let config = sql::ServerConfig { node: hosts[0].node, broken_rule, ..Default::default() };
-    let server = sql::Server::new(config);
-    let open = |world: &World, number: usize| {
-        let host = hosts[number % hosts.len()];
-        (host, session_on(world, &server, host))
-    };
-    let (host, session) = open(&world, 0);
-    let task = world.spawn(host, Box::pin(prepare(session)));
-    assert!(world.run_until(600 * SECOND, |world| world.is_finished(host, task)), "it hangs");
+    let world = quiet_world(shape, seed).expect("a cluster");
+    let mut sessions = Sessions::new(world, broken_rule);
+    sessions.begin(0, prepare);
+    sessions.finish(600 * SECOND);
     let (done, checked) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
     let altered = Rc::new(Cell::new(0));
     let left: Rc<RefCell<Rows>> = Rc::default();
-    let mut tasks = Vec::new();
     for number in 0..WRITER_COUNT {
-        let (host, session) = open(&world, number);
         let seed = 1_000 * seed + number as u64;
         let first = 1 + number * KEY_COUNT;
-        let task = write(session, seed, first, Rc::clone(&done), Rc::clone(&left));
-        tasks.push((host, world.spawn(host, Box::pin(task))));
+        let (done, left) = (Rc::clone(&done), Rc::clone(&left));
+        sessions.begin(number, |session| write(session, seed, first, done, left));
     }
     for (number, isolation) in ISOLATIONS.into_iter().enumerate() {
-        let (host, session) = open(&world, number + 1);
-        let task = read(session, isolation, Rc::clone(&altered), Rc::clone(&checked));
-        tasks.push((host, world.spawn(host, Box::pin(task))));
+        let (altered, checked) = (Rc::clone(&altered), Rc::clone(&checked));
+        sessions.begin(number + 1, |session| read(session, isolation, altered, checked));
     }
-    let (host, session) = open(&world, 0);
-    tasks.push((host, world.spawn(host, Box::pin(sweep(session, Rc::clone(&altered))))));
-    let (host, session) = open(&world, 1);
-    let task = touch(session, seed, Rc::clone(&altered));
-    tasks.push((host, world.spawn(host, Box::pin(task))));
-    let (host, session) = open(&world, 1);
-    tasks.push((host, world.spawn(host, Box::pin(alter(session, Rc::clone(&altered))))));
-    for (host, task) in tasks {
-        assert!(world.run_until(7200 * SECOND, |world| world.is_finished(host, task)), "it hangs");
-    }
-    let (host, session) = open(&world, 0);
-    let task = world.spawn(host, Box::pin(compare(session, left)));
-    assert!(world.run_until(600 * SECOND, |world| world.is_finished(host, task)), "it hangs");
+    sessions.begin(0, |session| sweep(session, Rc::clone(&altered)));
+    sessions.begin(1, |session| touch(session, seed, Rc::clone(&altered)));
+    sessions.begin(1, |session| alter(session, Rc::clone(&altered)));
+    sessions.finish(7200 * SECOND);
+    sessions.begin(0, |session| compare(session, left));
+    sessions.finish(600 * SECOND);
     (done.get(), checked.get())
 }
 
