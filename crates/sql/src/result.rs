@@ -149,10 +149,15 @@ pub trait ResultSink {
     fn ok(&mut self, info: &OkInfo);
     /// Ends this statement, and the rest of a text of several statements.
     fn error(&mut self, error: &crate::SqlError);
-    /// Is the output buffer above its mark? The session then awaits [`ResultSink::drained`] before the next row.
-    fn is_full(&self) -> bool;
+    /// Is the output buffer above its mark? The session then awaits [`ResultSink::drained`] before the next row. A sink without
+    /// a buffer never is.
+    fn is_full(&self) -> bool {
+        false
+    }
     /// Completes when the buffer is below its mark, or the connection is gone.
-    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>>;
+    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
+    }
     /// Why the sink takes no further rows: the statement ends with this error. Asked after [`ResultSink::drained`].
     fn failure(&mut self) -> Option<crate::SqlError> {
         None
@@ -168,10 +173,4 @@ impl ResultSink for Discard {
     fn end_of_rows(&mut self, _info: &OkInfo) {}
     fn ok(&mut self, _info: &OkInfo) {}
     fn error(&mut self, _error: &crate::SqlError) {}
-    fn is_full(&self) -> bool {
-        false
-    }
-    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
-        Box::pin(std::future::ready(()))
-    }
 }

@@ -72,12 +72,6 @@ impl ResultSink for Answer {
     fn error(&mut self, error: &SqlError) {
         self.error = Some(error.clone());
     }
-    fn is_full(&self) -> bool {
-        false
-    }
-    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
-        Box::pin(std::future::ready(()))
-    }
 }
 
 /// A value as the text protocol sends it.

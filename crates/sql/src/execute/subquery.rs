@@ -1,7 +1,6 @@
 //! The values of subqueries.
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::rc::Rc;
 
 use types::convert::{SqlWarning, WarningLevel, group_key};
@@ -244,10 +243,4 @@ impl ResultSink for Sink {
     fn end_of_rows(&mut self, _info: &OkInfo) {}
     fn ok(&mut self, _info: &OkInfo) {}
     fn error(&mut self, _error: &SqlError) {}
-    fn is_full(&self) -> bool {
-        false
-    }
-    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
-        Box::pin(std::future::ready(()))
-    }
 }
