@@ -14,7 +14,7 @@ statement both servers must agree on:
 - the rows of every table, in no order, and how many of them each index finds;
 - the description of every table: columns, indexes, foreign keys and CHECK constraints.
 
-At the end of an episode, Skarv must execute what it answers to SHOW CREATE TABLE, and answer the same again.
+At the end of an episode Skarv executes its own SHOW CREATE TABLE, whose second answer must be the first.
 
 A statement that Skarv refuses by name (1235, 1846) must leave its tables as they were, and is not sent to
 MariaDB. A difference is explained by a line of definitions_explained.txt, whose expression is searched in the

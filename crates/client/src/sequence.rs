@@ -113,25 +113,15 @@ impl Session {
         sequence.known_next = sequence.known_next.max(next);
         Ok(())
     }
-}
 
-impl Session {
-    /// Lets a table go on with the values of the one whose place it takes, and above `least`. Nobody uses either meanwhile. A definition
-    /// follows, so this outlives a failure of the power.
-    pub async fn carry_auto_increment(
-        &mut self,
-        from: &Table,
-        to: &Table,
-        least: u64,
-    ) -> Result<(), Refusal> {
-        let client = self.client().clone();
-        let next = raise(&client, from, 0, Durability::Memory).await?;
-        raise(&client, to, next.max(least.saturating_add(1)), Durability::Always).await.map(|_| ())
+    /// The value that the table reserves next.
+    pub async fn auto_increment_next(&self, table: &Table) -> Result<u64, Refusal> {
+        raise(self.client(), table, 0, Durability::Memory).await
     }
 
-    /// Moves the next value of a table up to this one.
-    pub async fn raise_auto_increment(&mut self, table: &Table, next: u64) -> Result<u64, Refusal> {
-        raise(&self.client().clone(), table, next, Durability::Always).await
+    /// Makes the value that the table reserves next at least this one. A definition follows, so this outlives a failure of the power.
+    pub async fn raise_auto_increment(&self, table: &Table, next: u64) -> Result<(), Refusal> {
+        raise(self.client(), table, next, Durability::Always).await.map(|_| ())
     }
 }
 

@@ -1,5 +1,4 @@
-//! ALTER TABLE that changes rows: a table, its copy in the new definition, and what is left of it when the copy has taken
-//! the table's place (decision 31).
+//! ALTER TABLE that changes rows: a table and its copy in the new definition, which takes the table's place (decision 31).
 
 use crate::{Incarnation, SchemaVersion, TableId, Value, wire_enum, wire_struct};
 
@@ -26,7 +25,7 @@ pub struct TableCopy {
     pub sources: Vec<ColumnSource>,
     /// The statement was not in strict mode: values that do not fit become those that do.
     pub lenient: bool,
-    /// The boot of the node that fills the copy: when it is over, nobody does, and the copy is dropped.
+    /// The boot of the node that fills the copy. The control plane drops the copy when that boot is over.
     pub filler: Incarnation,
 }
 wire_struct!(TableCopy { table, state, sources, lenient, filler });

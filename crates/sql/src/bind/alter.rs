@@ -47,13 +47,12 @@ impl Binder<'_> {
     ) -> Result<Altered, SqlError> {
         let mut create = written_definition(table, self.session.time_zone_offset_seconds())?;
         let mut columns = edited_columns(table, &mut create, operations)?;
-        let dropped = dropped_columns(table, operations);
-        check_expressions(table, operations, &dropped)?;
+        check_expressions(table, operations)?;
         drop_indexes(&mut create, table, operations)?;
         edit_options(&mut create, operations)?;
         convert_charset(&mut columns, &mut create, table, operations)?;
         name_key_columns(&mut create, &columns, table);
-        edit_checks(&mut create, table, operations, &dropped)?;
+        edit_checks(&mut create, table, operations)?;
         for operation in operations {
             if let AlterOperation::AddIndex(index) = operation {
                 create.indexes.push(ast::IndexDefinition {
@@ -222,7 +221,7 @@ fn set_collation(data_type: &mut ast::DataType, collation: Collation) {
 }
 
 /// 1054 if there is no such column.
-fn position_of(table: &Table, name: &str) -> Result<usize, SqlError> {
+pub fn position_of(table: &Table, name: &str) -> Result<usize, SqlError> {
     let mut columns = table.columns.iter();
     let position =
         columns.position(|column| !column.hidden && column.name.eq_ignore_ascii_case(name));
@@ -239,13 +238,10 @@ fn dropped_columns(table: &Table, operations: &[AlterOperation]) -> Vec<usize> {
 
 /// 3959, 3108 and 3774 for an expression that stays and names a column that goes or gets another name. A CHECK of columns that go,
 /// and of no others, goes with them.
-fn check_expressions(
-    table: &Table,
-    operations: &[AlterOperation],
-    dropped: &[usize],
-) -> Result<(), SqlError> {
-    let mut gone = dropped.to_vec();
-    let mut replaced = dropped.to_vec();
+pub fn check_expressions(table: &Table, operations: &[AlterOperation]) -> Result<(), SqlError> {
+    let dropped = dropped_columns(table, operations);
+    let mut gone = dropped.clone();
+    let mut replaced = dropped.clone();
     for operation in operations {
         let (old, new) = match operation {
             AlterOperation::RenameColumn { old_name, new_name } => (old_name, new_name),
@@ -536,7 +532,7 @@ fn name_key_columns(create: &mut ast::CreateTable, columns: &[Edited], table: &T
     create.indexes.retain(|index| !index.parts.is_empty());
 }
 
-/// Can a part of a key be so long a prefix of such a column?
+/// Can a key have a prefix of this length of such a column?
 fn has_prefix(data_type: &ast::DataType, length: u64) -> bool {
     match data_type.kind {
         TypeKind::Char | TypeKind::VarChar | TypeKind::Binary | TypeKind::VarBinary => {
@@ -559,8 +555,8 @@ fn edit_checks(
     create: &mut ast::CreateTable,
     table: &Table,
     operations: &[AlterOperation],
-    dropped: &[usize],
 ) -> Result<(), SqlError> {
+    let dropped = dropped_columns(table, operations);
     let place_of = |checks: &[ast::Check], name: &str| {
         let is_it = |check: &ast::Check| {
             check.name.as_ref().is_some_and(|own| own.to_lowercase() == name.to_lowercase())

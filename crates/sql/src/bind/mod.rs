@@ -262,7 +262,7 @@ impl<'a> Binder<'a> {
         self.warnings.push(SqlWarning::warning(error.code, error.message));
     }
 
-    /// Without what it warns of: that was said when it was bound first.
+    /// Binds again, and drops the warnings, which the first binding gave.
     fn quietly<T>(&mut self, bind: impl FnOnce(&mut Self) -> T) -> T {
         let count = self.warnings.len();
         let bound = bind(self);

@@ -10,12 +10,12 @@ use types::{AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Index, 
 
 use super::Session;
 use crate::bind::Binder;
+use crate::bind::alter::{check_expressions, position_of};
 use crate::bind::table::{
     check_key_length, check_name, check_row_size, check_table_comment, collation_of, engine_name,
 };
 use crate::error::{SqlError, code};
 use crate::parser::ast::{self, AlterOperation, ColumnPosition, DefaultClause};
-use crate::show::quoted;
 
 /// What of a definition these operations change.
 pub(super) struct Described {
@@ -110,6 +110,7 @@ impl Session {
         }
         let warnings = binder.into_warnings();
         warnings.into_iter().for_each(|warning| self.push_condition(warning));
+        check_expressions(table, &alter.operations)?;
         check_names(table, &planned)?;
         if planned.columns.to_bytes() != table.columns.to_bytes() {
             check_row_size(&planned)?;
@@ -120,14 +121,6 @@ impl Session {
         }
         Ok(Some(planned))
     }
-}
-
-/// 1054 if there is no such column.
-fn position_of(table: &Table, name: &str) -> Result<usize, SqlError> {
-    let mut columns = table.columns.iter();
-    let position =
-        columns.position(|column| !column.hidden && column.name.eq_ignore_ascii_case(name));
-    position.ok_or_else(|| SqlError::unknown_column(name, &table.name))
 }
 
 /// Do FIRST and AFTER leave the column where it is?
@@ -263,44 +256,13 @@ fn check_names(table: &Table, planned: &Table) -> Result<(), SqlError> {
         if is_taken {
             return Err(SqlError::duplicate_column(&new.name));
         }
-        check_unnamed(table, &old.name)?;
+        check_unreferenced(table, &old.name)?;
     }
     Ok(())
 }
 
-/// 3959, 3108 and 3774 where an expression names the column; foreign keys of children name it, too.
-pub(super) fn check_unnamed(table: &Table, name: &str) -> Result<(), SqlError> {
-    let written = quoted(name).to_lowercase();
-    let names_it = |text: &str| text.to_lowercase().contains(&written);
-    for check in &table.constraints.checks {
-        if names_it(&check.expression.text) {
-            return Err(SqlError::new(
-                3959,
-                format!(
-                    "Check constraint '{}' uses column '{name}', hence column cannot be dropped or renamed.",
-                    check.name
-                ),
-            ));
-        }
-    }
-    for column in &table.columns {
-        if column.generated.as_ref().is_some_and(|own| names_it(&own.expression.text)) {
-            return Err(SqlError::new(
-                3108,
-                format!("Column '{name}' has a generated column dependency."),
-            ));
-        }
-        if matches!(&column.default, ColumnDefault::Expression(own) if names_it(&own.text)) {
-            return Err(SqlError::new(
-                3774,
-                format!(
-                    "Column '{name}' of table '{}' has a default value expression dependency and cannot be dropped or \
-                     renamed.",
-                    table.name
-                ),
-            ));
-        }
-    }
+/// A foreign key of a child names its parent's columns.
+fn check_unreferenced(table: &Table, name: &str) -> Result<(), SqlError> {
     let mut referenced =
         table.constraints.referenced_by.iter().flat_map(|own| &own.key.parent_columns);
     match referenced.any(|own| own.eq_ignore_ascii_case(name)) {

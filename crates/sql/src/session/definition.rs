@@ -1,12 +1,12 @@
 //! Changes of a table's definition, which another change may overtake, and the queries that check rows for them.
 
-use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use client::SchemaChange;
 use types::{Catalogue, Collation, SqlMode, Table, TableId, Value, ValueRef};
 
 use super::Session;
+use super::guard::run_until;
 use crate::bind::{Binder, Environment};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
@@ -65,17 +65,10 @@ impl Session {
         change: SchemaChange,
     ) -> Result<(), client::Refusal> {
         let canceller = definitions.canceller();
-        let mut change = pin!(definitions.change_schema(change));
-        let mut timer = pin!(self.client.client().sleep_ms(ADOPTION_WAIT_MS));
-        let mut is_over = false;
-        let changed = std::future::poll_fn(|context| {
-            if !is_over && timer.as_mut().poll(context).is_ready() {
-                is_over = true;
-                canceller.cancel();
-            }
-            change.as_mut().poll(context)
-        });
-        changed.await.map(|_| ())
+        let change = definitions.change_schema(change);
+        let client = self.client.client();
+        let (changed, _) = run_until(client, ADOPTION_WAIT_MS, change, || canceller.cancel()).await;
+        changed.map(|_| ())
     }
 
     fn altered(&self, table: TableId, alter: Alteration<'_>) -> Result<SchemaChange, SqlError> {
@@ -146,10 +139,4 @@ impl ResultSink for Collected {
     fn end_of_rows(&mut self, _info: &OkInfo) {}
     fn ok(&mut self, _info: &OkInfo) {}
     fn error(&mut self, _error: &SqlError) {}
-    fn is_full(&self) -> bool {
-        false
-    }
-    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
-        Box::pin(std::future::ready(()))
-    }
 }

@@ -128,15 +128,7 @@ impl Session {
                 return Err(needed(&before.indexes[index].name));
             }
         }
-        for reference in &before.constraints.referenced_by {
-            let columns = &reference.key.parent_columns;
-            if let Some(index) = referenced_index(before, columns)
-                && referenced_index(after, columns).is_none()
-            {
-                return Err(needed(&index.name));
-            }
-        }
-        Ok(())
+        check_referenced_index(before, after)
     }
 
     /// 1701 for a table that others reference.
@@ -194,6 +186,19 @@ pub(super) fn drop_key(table: &mut Table, name: &str) -> Result<(), SqlError> {
             format!("Can't DROP '{name}'; check that column/key exists"),
         )),
     }
+}
+
+/// 1553 for an index that the keys of children need.
+pub(super) fn check_referenced_index(before: &Table, after: &Table) -> Result<(), SqlError> {
+    for reference in &before.constraints.referenced_by {
+        let columns = &reference.key.parent_columns;
+        if let Some(index) = referenced_index(before, columns)
+            && referenced_index(after, columns).is_none()
+        {
+            return Err(needed(&index.name));
+        }
+    }
+    Ok(())
 }
 
 /// The query that finds a row without a parent.

@@ -19,23 +19,34 @@ pub(crate) struct TimeLimit {
 impl TimeLimit {
     /// Runs a part of the statement to its end; true if the time was over before.
     pub async fn run<T>(&self, work: impl Future<Output = T>) -> (T, bool) {
-        let mut work = pin!(work);
-        let mut timer = pin!(self.client.sleep_ms(self.milliseconds));
-        let mut is_over = false;
-        let output = std::future::poll_fn(|context| {
-            if !is_over && timer.as_mut().poll(context).is_ready() {
-                is_over = true;
-                self.kill.kill(KillKind::Query);
-            }
-            work.as_mut().poll(context)
-        })
-        .await;
+        let end = || self.kill.kill(KillKind::Query);
+        let (output, is_over) = run_until(&self.client, self.milliseconds, work, end).await;
         if is_over {
             // The statements behind it in the same text are not to end.
             self.kill.state.query.set(false);
         }
         (output, is_over)
     }
+}
+
+/// Runs work to its end, and calls `end` once when the time is over before; true then.
+pub(super) async fn run_until<T>(
+    client: &client::Client,
+    milliseconds: u64,
+    work: impl Future<Output = T>,
+    end: impl Fn(),
+) -> (T, bool) {
+    let mut work = pin!(work);
+    let mut timer = pin!(client.sleep_ms(milliseconds));
+    let mut is_over = false;
+    let output = std::future::poll_fn(|context| {
+        if !is_over && timer.as_mut().poll(context).is_ready() {
+            is_over = true;
+            end();
+        }
+        work.as_mut().poll(context)
+    });
+    (output.await, is_over)
 }
 
 impl Session {

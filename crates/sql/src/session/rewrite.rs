@@ -17,13 +17,14 @@ use types::{
 };
 
 use super::Session;
-use super::foreign_keys::{needed, orphans_text};
+use super::foreign_keys::{check_referenced_index, needed, orphans_text};
+use super::schema::written_sequence;
 use crate::bind::Binder;
 use crate::bind::alter::Altered;
 use crate::bind::table::unfinished_name;
 use crate::error::{SqlError, code};
 use crate::execute::evaluate::shifted;
-use crate::execute::write::{RowCopier, leading_index, referenced_index};
+use crate::execute::write::{RowCopier, leading_index};
 use crate::execute::{Context, Failure};
 use crate::parser::ast::{self, AlterOperation};
 use crate::parser::parse_one;
@@ -138,7 +139,7 @@ impl Session {
         Ok(created.ok_or_else(|| SqlError::unknown_database(&table.database))?)
     }
 
-    /// Drops what is left of a copy: with the table's knowledge of it, or alone. KILL does not reach it.
+    /// Drops a copy, together with its entry in the definition of its table. KILL does not reach this.
     async fn drop_copy(&mut self, table: TableId, copy: TableId) {
         self.revert_definition(table, &mut |table| match &table.rewriting.copy {
             Some(own) if own.table == copy => {
@@ -347,7 +348,7 @@ impl Session {
         Ok(Arc::new(catalogue))
     }
 
-    /// AUTO_INCREMENT goes on where it was, unless the statement says where, or it is new: then behind the greatest value.
+    /// AUTO_INCREMENT continues the old table's values. A new or written start continues behind the greatest value.
     async fn carry_sequence(
         &mut self,
         alter: &ast::AlterTable,
@@ -360,23 +361,21 @@ impl Session {
         let source = &altered.sources[usize::from(sequence.column)];
         let is_own = |own: &types::AutoIncrement| *source == ColumnSource::Column(own.column);
         let is_same = table.auto_increment.as_ref().is_some_and(is_own);
-        let is_written = !column.hidden
-            && alter.operations.iter().any(|operation| match operation {
-                AlterOperation::Options(options) => options.auto_increment.is_some(),
-                _ => false,
-            });
+        let is_written = written_sequence(alter, &altered.table).is_some();
         let catalogue = self.catalogue();
         let [old, new] = [table.id, copy].map(|id| catalogue.table_by_id(id).cloned());
         let (Some(old), Some(new)) = (old, new) else {
             return Err(SqlError::definition_changed().into());
         };
-        let carried = if is_same && !is_written {
-            self.client.carry_auto_increment(&old, &new, 0).await
-        } else {
-            let greatest = self.greatest_value(copy, &column.name).await?;
-            self.client.raise_auto_increment(&new, greatest.saturating_add(1)).await.map(|_| ())
+        let next = match is_same && !is_written {
+            true => {
+                let next = self.client.auto_increment_next(&old).await;
+                next.map_err(|refusal| self.refused(refusal))?
+            }
+            false => self.greatest_value(copy, &column.name).await?.saturating_add(1),
         };
-        carried.map_err(|refusal| self.refused(refusal))
+        let raised = self.client.raise_auto_increment(&new, next).await;
+        raised.map_err(|refusal| self.refused(refusal))
     }
 
     async fn greatest_value(&mut self, copy: TableId, column: &str) -> Result<u64, Failure> {
@@ -594,13 +593,5 @@ fn check_keys_of_others(before: &Table, after: &Table) -> Result<(), SqlError> {
             return Err(needed(&before.indexes[index].name));
         }
     }
-    for reference in &before.constraints.referenced_by {
-        let columns = &reference.key.parent_columns;
-        if let Some(index) = referenced_index(before, columns)
-            && referenced_index(after, columns).is_none()
-        {
-            return Err(needed(&index.name));
-        }
-    }
-    Ok(())
+    check_referenced_index(before, after)
 }

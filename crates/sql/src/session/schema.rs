@@ -507,9 +507,9 @@ impl Session {
     async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<u64, Failure> {
         let table = self.own_table(&alter.table)?;
         check_changed_once(&table, &alter.operations)?;
-        let described = match self.moved_sequence(alter, &table).await? {
-            true => self.described_table(alter, &table)?,
-            false => None,
+        let described = match self.lowers_sequence(alter, &table).await? {
+            true => None,
+            false => self.described_table(alter, &table)?,
         };
         match described {
             Some(described) => self.alter_in_place(alter, &table, described).await,
@@ -517,22 +517,15 @@ impl Session {
         }
     }
 
-    /// AUTO_INCREMENT = n, where the sequence goes up; false if it would go down, and the table must be rewritten.
-    async fn moved_sequence(
-        &mut self,
+    /// Is AUTO_INCREMENT = n below the next value? What workers have reserved is theirs, so such a sequence begins anew, with the table.
+    async fn lowers_sequence(
+        &self,
         alter: &ast::AlterTable,
         table: &Arc<Table>,
     ) -> Result<bool, Failure> {
-        let mut values = alter.operations.iter().filter_map(|operation| match operation {
-            ast::AlterOperation::Options(options) => options.auto_increment,
-            _ => None,
-        });
-        let Some(value) = values.next_back() else { return Ok(true) };
-        if !table.columns.iter().any(is_generated) {
-            return Ok(true);
-        }
-        let next = self.client.raise_auto_increment(table, value).await;
-        Ok(next.map_err(|refusal| self.refused(refusal))? == value.max(1))
+        let Some(value) = written_sequence(alter, table) else { return Ok(false) };
+        let next = self.client.auto_increment_next(table).await;
+        Ok(value < next.map_err(|refusal| self.refused(refusal))?)
     }
 
     /// The alterations that do not touch rows: definitions of columns, options, indexes, constraints and names.
@@ -637,6 +630,10 @@ impl Session {
                 return Err(failure);
             }
         };
+        if let Some(value) = written_sequence(alter, table) {
+            let raised = self.client.raise_auto_increment(table, value).await;
+            raised.map_err(|refusal| self.refused(refusal))?;
+        }
         if let Some(target) = &steps.renamed {
             let source = ast::ObjectName::new(Some(table.database.clone()), table.name.clone());
             self.rename_table(&source, target).await?;
@@ -740,6 +737,16 @@ impl Session {
     fn newest(&self, table: &Arc<Table>) -> Arc<Table> {
         self.catalogue().table_by_id(table.id).cloned().unwrap_or_else(|| table.clone())
     }
+}
+
+/// AUTO_INCREMENT = n of a table that has such a column.
+pub(super) fn written_sequence(alter: &ast::AlterTable, table: &Table) -> Option<u64> {
+    let mut values = alter.operations.iter().filter_map(|operation| match operation {
+        ast::AlterOperation::Options(options) => options.auto_increment,
+        _ => None,
+    });
+    let value = values.next_back()?.max(1);
+    table.columns.iter().any(is_generated).then_some(value)
 }
 
 fn has_key(table: &Table, name: &str) -> bool {

@@ -15,9 +15,9 @@ use crate::session::Session;
 
 /// How often a statement is bound again because its table's definition moved; the last tries wait for the new
 /// definition to arrive.
+const REPLAN_COUNT_MAX: u32 = 100;
 /// Between two looks at a closed table.
 const CLOSED_STEP_MS: u64 = 2;
-const REPLAN_COUNT_MAX: u32 = 100;
 
 /// Where the plan of a statement comes from.
 pub enum PlanSource<'s> {
