@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use protocol::Message;
 use protocol::Refusal;
+use protocol::evaluation::{assign, contained, passes, project};
 use protocol::message::{
     Committed, Execute, ExecuteOk, ExecuteRefused, Holds, ReadView, Room, Undo as UndoMessage,
     UndoOk,
@@ -19,15 +20,10 @@ use storage::{
     Acquired, BLOCK_SIZE, Entries, KEPT_TO_THE_END, LockMode, RowChange, RowHandle, TakenLock,
     Visible,
 };
-use types::contain::contain;
-use types::convert::{SqlWarning, StoreMode, store};
-use types::expr::{EvalContext, EvalError, eval, eval_predicate};
-use types::key::{check_keys, index_entry_key};
+use types::expr::EvalContext;
+use types::key::index_entry_key;
 use types::wire::Bytes;
-use types::{
-    ColumnType, Expr, NodeId, RowLayout, RowView, Space, Table, TableId, Timestamp, TransactionId,
-    Value, ValueRef,
-};
+use types::{Expr, NodeId, RowView, Space, Table, TableId, Timestamp, TransactionId, Value};
 
 use super::long::Undoing;
 use super::parked::{Parked, WaitsFor, needs_transaction};
@@ -738,129 +734,5 @@ pub(super) fn mode_of(lock: Lock) -> LockMode {
         Lock::Shared => LockMode::Shared,
         Lock::Exclusive => LockMode::Exclusive,
         Lock::None => unreachable!("plain reads take no lock"),
-    }
-}
-
-pub(super) fn passes(
-    filter: Option<&Expr>,
-    row: &RowView<'_>,
-    evaluation: &mut EvalContext<'_>,
-) -> Result<bool, Stop> {
-    match filter {
-        None => Ok(true),
-        Some(_) => contained(|| passes_here(filter, row, evaluation)),
-    }
-}
-
-/// The same, inside a boundary of the caller ([`contained`]).
-pub(super) fn passes_here(
-    filter: Option<&Expr>,
-    row: &RowView<'_>,
-    evaluation: &mut EvalContext<'_>,
-) -> Result<bool, Stop> {
-    match filter {
-        None => Ok(true),
-        Some(filter) => Ok(eval_predicate(filter, row, evaluation).map_err(Refusal::Eval)?),
-    }
-}
-
-/// Runs code of a statement, which may have faults: a panic refuses the statement, and what `f` has changed is dropped
-/// with it. `f` reads rows and changes only the statement's own data.
-pub(super) fn contained<T>(f: impl FnOnce() -> Result<T, Stop>) -> Result<T, Stop> {
-    contain(f).unwrap_or_else(|panicked| Err(Refusal::Eval(EvalError::panicked(&panicked)).into()))
-}
-
-/// The asked-for columns of a row, encoded.
-pub(super) fn project(row: &RowView<'_>, columns: &Columns) -> Result<Bytes, Stop> {
-    match columns {
-        Columns::All => Ok(Bytes(row.bytes().to_vec())),
-        Columns::Only(positions) => {
-            let layout = projected_layout(row.layout(), positions);
-            let mut out = Vec::new();
-            project_into(row, positions, &layout, &mut out)?;
-            Ok(Bytes(out))
-        }
-    }
-}
-
-pub(super) fn projected_layout(layout: &RowLayout, positions: &[u16]) -> RowLayout {
-    RowLayout::new(positions.iter().map(|position| layout.column_type(usize::from(*position))))
-}
-
-pub(super) fn project_into(
-    row: &RowView<'_>,
-    positions: &[u16],
-    layout: &RowLayout,
-    out: &mut Vec<u8>,
-) -> Result<(), Stop> {
-    let values: Vec<ValueRef<'_>> =
-        positions.iter().map(|position| row.get(usize::from(*position))).collect();
-    types::row::encode_row_into(layout, &values, out)
-        .map_err(|error| Stop::Refused(Refusal::LimitReached(format!("{error:?}"))))
-}
-
-/// The row after its assignments, or none if no column got another value. Each sees the results of those before it.
-fn assign(
-    table: &Table,
-    old: &RowView<'_>,
-    assignments: &[Assignment],
-    strict: bool,
-    evaluation: &mut EvalContext<'_>,
-) -> Result<Option<Vec<u8>>, Stop> {
-    let mode = if strict { StoreMode::Strict } else { StoreMode::Lenient };
-    let mut current: Cow<'_, [u8]> = Cow::Borrowed(old.bytes());
-    let mut changed = false;
-    for assignment in assignments {
-        let view = RowView::new(old.layout(), &current);
-        let column = &table.columns[usize::from(assignment.column)];
-        let value = eval(&assignment.value, &view, evaluation).map_err(Refusal::Eval)?;
-        let value = assigned_value(assignment.column, &value, column, mode, evaluation)?;
-        let before = view.get(usize::from(assignment.column));
-        if before.to_value() == value {
-            continue;
-        }
-        changed = true;
-        let change = [(usize::from(assignment.column), value.as_ref())];
-        let row = types::row::replace_columns(&view, &change)
-            .map_err(|error| Refusal::LimitReached(format!("{error:?}")))?;
-        current = Cow::Owned(row);
-    }
-    if changed {
-        check_keys(table, &RowView::new(old.layout(), &current))
-            .map_err(|error| Refusal::LimitReached(format!("{error:?}")))?;
-    }
-    Ok(changed.then(|| current.into_owned()))
-}
-
-fn assigned_value(
-    position: u16,
-    value: &Value,
-    column: &types::Column,
-    mode: StoreMode,
-    evaluation: &mut EvalContext<'_>,
-) -> Result<Value, Stop> {
-    let column_type: &ColumnType = &column.column_type;
-    let convert = &mut evaluation.convert;
-    let zone = convert.time_zone_offset_seconds;
-    if matches!(column_type, ColumnType::Timestamp { .. }) {
-        // A value for a TIMESTAMP comes in UTC.
-        convert.time_zone_offset_seconds = 0;
-    }
-    let stored = store(value.as_ref(), column_type, mode, convert);
-    convert.time_zone_offset_seconds = zone;
-    let (value, warning) = stored.map_err(|error| Refusal::Store { column: position, error })?;
-    if let Some(warning) = warning {
-        evaluation.convert.warnings.push(warning.to_warning(&column.name, 1));
-    }
-    if !value.is_null() || column.nullable {
-        return Ok(value);
-    }
-    match mode {
-        StoreMode::Strict => Err(Refusal::NotNull { column: position }.into()),
-        StoreMode::Lenient => {
-            let message = format!("Column '{}' cannot be null", column.name);
-            evaluation.convert.warnings.push(SqlWarning::warning(1048, message));
-            Ok(column_type.implicit_default().to_value())
-        }
     }
 }

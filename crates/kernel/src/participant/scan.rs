@@ -5,20 +5,18 @@
 //! waited for and then judged by what became of it. A peek names the rows that such a scan would lock, for a client that
 //! may lock only some of them (rules.md#locks).
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use protocol::Refusal;
+use protocol::evaluation::{Evaluator, ScanAnswer, contained, passes, projection_of};
 use protocol::message::{Execute, ReadView};
-use protocol::op::{Columns, GroupBatch, Lock, OpResult, RowBatch, Scan, ScanOutput};
+use protocol::op::{Lock, OpResult, Scan};
 use storage::{Acquired, Direction, KeyRange as StorageRange, Visible};
-use types::expr::{Aggregate, AggregateState, EvalContext, Expr, Partial, ScanProgram, eval};
-use types::wire::{Bytes, Reader, Wire};
-use types::{RowLayout, RowView, ShardId, TableId, Timestamp, Value};
+use types::expr::EvalContext;
+use types::wire::{Bytes, Wire};
+use types::{RowLayout, RowView, TableId, Timestamp};
 
-use super::execute::{
-    Stop, contained, mode_of, passes, passes_here, project_into, projected_layout, read_timestamp,
-};
+use super::execute::{Stop, mode_of, read_timestamp};
 use super::shard::Shard;
 use crate::limits::{
     SCAN_BYTES_LOOKED_AT_MAX, SCAN_BYTES_MAX, SCAN_GROUPS_MAX, SCAN_ROWS_LOCKED_MAX,
@@ -36,11 +34,7 @@ pub(super) struct ScanProgress {
     ended: u32,
     /// Bytes of the rows that were looked at: a long one is copied for that, whatever is wanted of it.
     looked_at: usize,
-    found: u64,
-    output: Output,
-    /// Of the last row's group.
-    key: Vec<u8>,
-    shard: ShardId,
+    answer: ScanAnswer,
 }
 
 /// An index entry that a locking scan came by.
@@ -50,68 +44,6 @@ struct Found {
     key: Vec<u8>,
     /// Worth a lock and a second look.
     wanted: bool,
-}
-
-enum Output {
-    Rows(RowBatch),
-    Groups { groups: BTreeMap<Vec<u8>, Group>, size: usize },
-}
-
-/// A group, by the encoded values of its key.
-struct Group {
-    values: Vec<Value>,
-    states: Vec<AggregateState>,
-    /// What the scan's program has not yet moved into the states.
-    partials: Vec<Partial>,
-}
-
-/// The filter and the aggregates of a plain scan. Few rows are interpreted; for more of them it pays to compile both.
-struct Evaluator<'e> {
-    filter: Option<&'e Expr>,
-    aggregates: &'e [Aggregate],
-    program: Option<ScanProgram<'e>>,
-    /// Rows until they are compiled.
-    interpreted: u32,
-}
-
-/// Rows that take as long as compiling.
-const ROWS_INTERPRETED: u32 = 32;
-
-impl<'e> Evaluator<'e> {
-    fn new(scan: &'e Scan) -> Evaluator<'e> {
-        let aggregates: &[Aggregate] = match &scan.output {
-            ScanOutput::Rows { .. } => &[],
-            ScanOutput::Groups { aggregates, .. } => aggregates,
-        };
-        let filter = scan.filter.as_ref();
-        // A scan that goes on has many rows.
-        let interpreted = if scan.resume.is_some() { 0 } else { ROWS_INTERPRETED };
-        Evaluator { filter, aggregates, program: None, interpreted }
-    }
-
-    /// Whether the filter is true on the next row.
-    fn passes(
-        &mut self,
-        row: &RowView<'_>,
-        evaluation: &mut EvalContext<'_>,
-    ) -> Result<bool, Stop> {
-        if self.filter.is_none() && self.aggregates.is_empty() {
-            return Ok(true);
-        }
-        let passed = match &mut self.program {
-            Some(program) => program.passes(row, evaluation),
-            None if self.interpreted == 0 => {
-                let program =
-                    ScanProgram::new(row.layout(), self.filter, self.aggregates, evaluation);
-                self.program.insert(program).passes(row, evaluation)
-            }
-            None => {
-                self.interpreted -= 1;
-                return passes_here(self.filter, row, evaluation);
-            }
-        };
-        Ok(passed.map_err(Refusal::Eval)?)
-    }
 }
 
 impl Shard {
@@ -133,12 +65,7 @@ impl Shard {
             Some(progress) => progress,
             None => ScanProgress::new(self, scan)?,
         };
-        let projection = match &scan.output {
-            ScanOutput::Rows { columns: Columns::Only(positions), .. } => {
-                Some(projected_layout(&replica.layout, positions))
-            }
-            ScanOutput::Rows { columns: Columns::All, .. } | ScanOutput::Groups { .. } => None,
-        };
+        let projection = projection_of(scan, &replica.layout);
         let mut more = false;
         let mut evaluator = Evaluator::new(scan);
         while progress.range < scan.ranges.len() {
@@ -188,7 +115,7 @@ impl Shard {
             }
         }
         if let Some(program) = &evaluator.program {
-            progress.flush(program)?;
+            progress.answer.flush(program)?;
         }
         Ok(progress.finish(more, scan))
     }
@@ -222,7 +149,9 @@ impl Shard {
                     contained(|| {
                         if evaluator.passes(&view, evaluation)? {
                             let program = evaluator.program.as_mut();
-                            progress.add(scan, &view, item.key, projection, program, evaluation)?;
+                            progress
+                                .answer
+                                .add(scan, &view, item.key, projection, program, evaluation)?;
                         }
                         Ok(())
                     })?;
@@ -234,7 +163,7 @@ impl Shard {
                     let seen = replica.partition.committed_at(item.row, at);
                     if let Some(row) = seen.and_then(|committed| committed.row) {
                         let view = RowView::new(&replica.layout, &row);
-                        progress.add(scan, &view, item.key, projection, None, evaluation)?;
+                        progress.answer.add(scan, &view, item.key, projection, None, evaluation)?;
                     }
                 }
                 Visible::Undecided(transaction) => return Err(Stop::Decision(transaction)),
@@ -267,7 +196,7 @@ impl Shard {
             }
             for Found { entry, key, wanted } in candidates {
                 if wanted && !self.is_passed_over(table, &key, mode_of(scan.lock), execute) {
-                    progress.name(&entry);
+                    progress.answer.name(&entry);
                 }
                 progress.visited += 1;
                 progress.looked_at += evaluation.take_work();
@@ -314,7 +243,9 @@ impl Shard {
                         if current && passes(scan.filter.as_ref(), &view, evaluation)? {
                             let projection = projection.as_ref();
                             contained(|| {
-                                progress.add(scan, &view, &entry, projection, None, evaluation)
+                                progress
+                                    .answer
+                                    .add(scan, &view, &entry, projection, None, evaluation)
                             })?;
                         }
                     }
@@ -433,17 +364,6 @@ impl Shard {
     }
 }
 
-impl Group {
-    /// Without rows.
-    fn new(key: &[u8], group_by: &[Expr], aggregates: &[Aggregate]) -> Group {
-        let mut encoded = Reader::new(key);
-        let value = |_: &Expr| Value::decode(&mut encoded).expect("the key was encoded just now");
-        let values = group_by.iter().map(value).collect();
-        let states = aggregates.iter().map(AggregateState::new).collect();
-        Group { values, states, partials: vec![Partial::default(); aggregates.len()] }
-    }
-}
-
 fn direction(scan: &Scan) -> Direction {
     if scan.reverse { Direction::Backward } else { Direction::Forward }
 }
@@ -457,12 +377,6 @@ fn storage_range(scan: &Scan, position: usize) -> StorageRange {
 
 impl ScanProgress {
     fn new(shard: &Shard, scan: &Scan) -> Result<ScanProgress, Stop> {
-        let output = match &scan.output {
-            ScanOutput::Rows { .. } => {
-                Output::Rows(RowBatch { shard: shard.id, ..RowBatch::default() })
-            }
-            ScanOutput::Groups { .. } => Output::Groups { groups: BTreeMap::new(), size: 0 },
-        };
         let (range, after) = match &scan.resume {
             None => (0, None),
             Some(resume) => {
@@ -478,19 +392,11 @@ impl ScanProgress {
             visited: 0,
             ended: 0,
             looked_at: 0,
-            found: 0,
-            output,
-            key: Vec::new(),
-            shard: shard.id,
+            answer: ScanAnswer::new(scan, shard.id),
         })
     }
 
     fn is_full(&self, scan: &Scan) -> bool {
-        let size = match &self.output {
-            Output::Rows(batch) => batch.rows.len() + batch.keys.len(),
-            Output::Groups { groups, .. } if groups.len() >= SCAN_GROUPS_MAX => SCAN_BYTES_MAX,
-            Output::Groups { size, .. } => *size,
-        };
         let visited_max = match scan.lock {
             Lock::None => SCAN_ROWS_VISITED_MAX,
             Lock::Shared | Lock::Exclusive if scan.peek => SCAN_ROWS_VISITED_MAX,
@@ -498,118 +404,16 @@ impl ScanProgress {
         };
         self.visited >= visited_max
             || self.ended >= SCAN_ROWS_VISITED_MAX
-            || size >= SCAN_BYTES_MAX
+            || self.answer.is_full(SCAN_BYTES_MAX, SCAN_GROUPS_MAX)
             || self.looked_at >= SCAN_BYTES_LOOKED_AT_MAX
-            || self.limit_reached(scan)
-    }
-
-    fn limit_reached(&self, scan: &Scan) -> bool {
-        scan.limit.is_some_and(|limit| self.found >= limit)
-    }
-
-    /// A row that a peek names.
-    fn name(&mut self, entry: &[u8]) {
-        self.found += 1;
-        match &mut self.output {
-            Output::Rows(batch) => batch.end_row(Some(entry)),
-            Output::Groups { .. } => unreachable!("a peek is for rows"),
-        }
-    }
-
-    fn add(
-        &mut self,
-        scan: &Scan,
-        row: &RowView<'_>,
-        entry: &[u8],
-        projection: Option<&RowLayout>,
-        program: Option<&mut ScanProgram<'_>>,
-        evaluation: &mut EvalContext<'_>,
-    ) -> Result<(), Stop> {
-        self.found += 1;
-        match (&mut self.output, &scan.output) {
-            (Output::Rows(batch), ScanOutput::Rows { columns, with_keys }) => {
-                match (columns, projection) {
-                    (Columns::Only(positions), Some(layout)) => {
-                        project_into(row, positions, layout, &mut batch.rows.0)?;
-                    }
-                    (Columns::Only(_), None) | (Columns::All, _) => {
-                        batch.rows.0.extend_from_slice(row.bytes());
-                    }
-                }
-                batch.end_row(with_keys.then_some(entry));
-                Ok(())
-            }
-            (Output::Groups { groups, size }, ScanOutput::Groups { group_by, aggregates }) => {
-                self.key.clear();
-                for expr in group_by {
-                    match expr {
-                        Expr::Column(column) => {
-                            row.get(usize::from(*column)).encode(&mut self.key);
-                        }
-                        expr => {
-                            let value = eval(expr, row, evaluation).map_err(Refusal::Eval)?;
-                            value.encode(&mut self.key);
-                        }
-                    }
-                }
-                let group = match groups.get_mut(&self.key) {
-                    Some(group) => group,
-                    None => {
-                        // Once as the key and once as values.
-                        *size += 2 * self.key.len();
-                        let group = Group::new(&self.key, group_by, aggregates);
-                        groups.entry(self.key.clone()).or_insert(group)
-                    }
-                };
-                let Group { states, partials, .. } = group;
-                match program {
-                    Some(program) => {
-                        let grown = program.add(partials, states, row, evaluation);
-                        *size += grown.map_err(Refusal::Eval)?;
-                    }
-                    None => {
-                        for (aggregate, state) in aggregates.iter().zip(states) {
-                            let before = state.size();
-                            aggregate.add_row(row, state, evaluation).map_err(Refusal::Eval)?;
-                            *size += state.size().saturating_sub(before) as usize;
-                        }
-                    }
-                }
-                Ok(())
-            }
-            (Output::Rows(_), ScanOutput::Groups { .. })
-            | (Output::Groups { .. }, ScanOutput::Rows { .. }) => {
-                unreachable!("the output was made for this scan")
-            }
-        }
-    }
-
-    /// Completes the states of the groups.
-    fn flush(&mut self, program: &ScanProgram<'_>) -> Result<(), Stop> {
-        if let Output::Groups { groups, .. } = &mut self.output {
-            for Group { states, partials, .. } in groups.values_mut() {
-                program.flush(partials, states).map_err(Refusal::Eval)?;
-            }
-        }
-        Ok(())
+            || self.answer.limit_reached(scan)
     }
 
     fn finish(self, more: bool, scan: &Scan) -> OpResult {
-        let next = (more && !self.limit_reached(scan)).then(|| {
+        let next = (more && !self.answer.limit_reached(scan)).then(|| {
             let range = u32::try_from(self.range).expect("ranges are bounded by the message");
             Bytes((range, self.after.map(Bytes)).to_bytes())
         });
-        match self.output {
-            Output::Rows(mut batch) => {
-                batch.next = next;
-                OpResult::Rows(batch)
-            }
-            Output::Groups { groups, .. } => {
-                let shard = self.shard;
-                let groups = groups.into_values();
-                let groups = groups.map(|group| (group.values, group.states)).collect();
-                OpResult::Groups(GroupBatch { shard, groups, next })
-            }
-        }
+        self.answer.finish(next)
     }
 }
