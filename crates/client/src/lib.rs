@@ -19,6 +19,7 @@ mod sequence;
 mod session;
 pub mod task;
 mod temp_files;
+mod temporary;
 mod token;
 mod user_locks;
 

@@ -50,6 +50,9 @@ impl Session {
     /// Reserves `count` consecutive values and returns the first. Values grow on one session. [`Refusal::Eval`] if not so
     /// many are left.
     pub async fn auto_increment(&mut self, table: &Arc<Table>, count: u64) -> Result<u64, Refusal> {
+        if table.id.is_temporary() {
+            return self.temporary.reserve(table.id, count).ok_or_else(used_up);
+        }
         let client = self.client().clone();
         let block = loop {
             if let Some(first) = client.take_values(table, count) {
@@ -96,6 +99,10 @@ impl Session {
         table: &Arc<Table>,
         value: u64,
     ) -> Result<(), Refusal> {
+        if table.id.is_temporary() {
+            self.temporary.raise(table.id, value.saturating_add(1));
+            return Ok(());
+        }
         let client = self.client().clone();
         {
             let mut sequences = client.shared.sequences.borrow_mut();
@@ -116,11 +123,18 @@ impl Session {
 
     /// The value that the table reserves next.
     pub async fn auto_increment_next(&self, table: &Table) -> Result<u64, Refusal> {
+        if table.id.is_temporary() {
+            return Ok(self.temporary.sequence_next(table.id));
+        }
         raise(self.client(), table, 0, Durability::Memory).await
     }
 
     /// Makes the value that the table reserves next at least this one. A definition follows, so this outlives a failure of the power.
-    pub async fn raise_auto_increment(&self, table: &Table, next: u64) -> Result<(), Refusal> {
+    pub async fn raise_auto_increment(&mut self, table: &Table, next: u64) -> Result<(), Refusal> {
+        if table.id.is_temporary() {
+            self.temporary.raise(table.id, next);
+            return Ok(());
+        }
         raise(self.client(), table, next, Durability::Always).await.map(|_| ())
     }
 }
@@ -198,6 +212,14 @@ fn start_of(table: &Table) -> u64 {
     table.auto_increment.as_ref().map_or(1, |auto_increment| auto_increment.start.max(1))
 }
 
+/// The refusal where a sequence has not so many values left.
+fn used_up() -> Refusal {
+    Refusal::Eval(EvalError::OutOfRange {
+        kind: "BIGINT UNSIGNED".into(),
+        expression: "AUTO_INCREMENT".into(),
+    })
+}
+
 /// Moves the table's next value by `count`; returns its former value.
 async fn reserve(client: &Client, table: &Table, count: u64) -> Result<u64, Refusal> {
     let next = Expr::Binary(
@@ -206,10 +228,7 @@ async fn reserve(client: &Client, table: &Table, count: u64) -> Result<u64, Refu
         Box::new(Expr::Const(Value::UInt(count))),
     );
     let Some(initial) = start_of(table).checked_add(count) else {
-        return Err(Refusal::Eval(EvalError::OutOfRange {
-            kind: "BIGINT UNSIGNED".into(),
-            expression: "AUTO_INCREMENT".into(),
-        }));
+        return Err(used_up());
     };
     let after = update(client, table, next, initial, Durability::Memory).await?;
     Ok(after - count)

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -12,9 +13,11 @@ use protocol::op::{Batch, BatchResult, Op, OpKind, OpResult};
 use protocol::report::{Report, ReportRequest};
 use protocol::request::{Reply, Request, SessionId};
 use protocol::schema::SchemaChange;
-use types::{Catalogue, NodeId, Timestamp};
+use types::{Catalogue, NodeId, Table, TableId, Timestamp};
 
 use crate::driver::Client;
+use crate::task;
+use crate::temporary::TemporaryTables;
 
 /// Operations after which a transaction is a long one, that makes room for others.
 const LONG_TRANSACTION: usize = 4_096;
@@ -22,6 +25,9 @@ const LONG_TRANSACTION: usize = 4_096;
 const REST_FACTOR: u64 = 2;
 /// It rests no longer than this at a time, in microseconds.
 const REST_MAX: u64 = 2_000;
+
+/// Operations on temporary tables that a batch may have before others of the worker have their turn.
+const OPERATIONS_PER_TURN: usize = 64;
 
 /// Interval at which a waiting session checks whether it is given up, in milliseconds.
 const GIVEN_UP_POLL_MS: u64 = 100;
@@ -39,6 +45,9 @@ pub struct Session {
     durability: Option<Durability>,
     /// A request was sent whose reply was not taken (its task was dropped in between).
     busy: bool,
+    pub(crate) temporary: TemporaryTables,
+    /// KILL came since the statement began.
+    is_cancelled: Rc<Cell<bool>>,
 }
 
 /// Makes a session's request in flight fail with [`Refusal::Cancelled`]: KILL.
@@ -46,10 +55,12 @@ pub struct Session {
 pub struct Canceller {
     client: Client,
     id: SessionId,
+    is_cancelled: Rc<Cell<bool>>,
 }
 
 impl Canceller {
     pub fn cancel(&self) {
+        self.is_cancelled.set(true);
         self.client.post(self.id, Request::Cancel);
     }
 }
@@ -58,6 +69,8 @@ impl Session {
     pub(crate) fn new(client: Client, id: SessionId) -> Session {
         client.open(id);
         Session {
+            temporary: TemporaryTables::new(client.node()),
+            is_cancelled: Rc::default(),
             client,
             id,
             operation_count: 0,
@@ -75,11 +88,12 @@ impl Session {
         &self.client
     }
     pub fn canceller(&self) -> Canceller {
-        Canceller { client: self.client.clone(), id: self.id }
+        let is_cancelled = Rc::clone(&self.is_cancelled);
+        Canceller { client: self.client.clone(), id: self.id, is_cancelled }
     }
-    /// Has this session a transaction with state on any node?
+    /// Has this session a transaction with state on any node, or changes of its temporary tables?
     pub fn in_transaction(&self) -> bool {
-        self.in_transaction
+        self.in_transaction || self.temporary.has_changes()
     }
 
     pub fn durability(&self) -> Option<Durability> {
@@ -138,6 +152,53 @@ impl Session {
     pub async fn execute_some(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
         batch.statement = self.statement;
         batch.durability = batch.durability.or(self.durability);
+        match batch.ops.iter().any(|op| op.table.is_temporary()) {
+            true => self.execute_with_temporary(batch).await,
+            false => self.execute_at_shards(batch).await,
+        }
+    }
+
+    /// A batch with operations on temporary tables. These come first, because they can be undone when another one is refused.
+    async fn execute_with_temporary(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        let results = vec![Vec::new(); batch.ops.len()];
+        let mut result = BatchResult { results, ..BatchResult::default() };
+        for (position, op) in std::mem::take(&mut batch.ops).into_iter().enumerate() {
+            let place = if op.table.is_temporary() { &mut own } else { &mut others };
+            place.push((position, op));
+        }
+        if OPERATIONS_PER_TURN < own.len()
+            || own.iter().any(|(_, op)| matches!(op.kind, OpKind::Scan(_)))
+        {
+            task::yield_now().await;
+        }
+        let executed = match self.is_cancelled.get() {
+            true => Err(Refusal::Cancelled),
+            false => self.temporary.execute(&batch, &own, &mut result),
+        };
+        if let Err(refusal) = executed {
+            match batch.commit {
+                true => self.rollback().await,
+                false => self.undo_statement().await?,
+            }
+            return Err(refusal);
+        }
+        if others.is_empty() {
+            if batch.commit {
+                self.commit_as(batch.durability).await?;
+            }
+            return Ok(result);
+        }
+        let (positions, ops): (Vec<usize>, Vec<Op>) = others.into_iter().unzip();
+        let executed = self.execute_at_shards(Batch { ops, ..batch }).await?;
+        for (position, own) in positions.into_iter().zip(executed.results) {
+            result.results[position] = own;
+        }
+        result.warnings.extend(executed.warnings);
+        Ok(result)
+    }
+
+    async fn execute_at_shards(&mut self, batch: Batch) -> Result<BatchResult, Refusal> {
         let commit = batch.commit;
         if !self.in_transaction {
             self.operation_count = 0;
@@ -148,6 +209,9 @@ impl Session {
         match self.request(Request::Execute(batch)).await {
             Reply::Executed(result) => {
                 self.in_transaction = !commit;
+                if commit {
+                    self.temporary.commit();
+                }
                 if LONG_TRANSACTION < self.operation_count {
                     self.make_room(began, requests_before).await;
                 }
@@ -157,6 +221,8 @@ impl Session {
                 if commit || refusal.ends_transaction() {
                     // A batch that was to commit takes its transaction with it, unless it was never begun.
                     self.rollback().await;
+                } else {
+                    self.temporary.undo_to(self.statement);
                 }
                 Err(refusal)
             }
@@ -176,6 +242,7 @@ impl Session {
     /// Begins the next statement: the unit that a refusal or `undo_statement` undoes, and of READ COMMITTED's snapshots.
     pub fn next_statement(&mut self) {
         self.statement = self.statement.wrapping_add(1).max(1);
+        self.is_cancelled.set(false);
         assert!(self.statement != 0);
     }
 
@@ -193,13 +260,17 @@ impl Session {
     /// Undoes the writes since that savepoint, which stays. Locks of rows that were there before stay, too; the keys of
     /// inserted rows are free again.
     pub async fn undo_to(&mut self, statement: u32) -> Result<(), Refusal> {
+        self.temporary.undo_to(statement);
         if !self.in_transaction {
             return Ok(());
         }
         match self.request(Request::Undo { statement }).await {
             Reply::Done => Ok(()),
             Reply::Refused(refusal) => {
-                self.in_transaction &= !refusal.ends_transaction();
+                if refusal.ends_transaction() {
+                    self.in_transaction = false;
+                    self.temporary.rollback();
+                }
                 Err(refusal)
             }
             reply => unreachable!("{reply:?} to an undo"),
@@ -208,23 +279,69 @@ impl Session {
 
     /// Whatever the answer, the transaction is over.
     pub async fn commit(&mut self) -> Result<(), Refusal> {
+        self.commit_as(self.durability).await
+    }
+
+    async fn commit_as(&mut self, durability: Option<Durability>) -> Result<(), Refusal> {
         if !self.in_transaction {
+            self.temporary.commit();
             return Ok(());
         }
         self.in_transaction = false;
-        match self.request(Request::Commit { durability: self.durability }).await {
-            Reply::Done => Ok(()),
-            Reply::Refused(refusal) => Err(refusal),
+        match self.request(Request::Commit { durability }).await {
+            Reply::Done => {
+                self.temporary.commit();
+                Ok(())
+            }
+            Reply::Refused(refusal) => {
+                // What may have been committed, or was, stays here as well.
+                match &refusal {
+                    Refusal::OutcomeUnknown(_) | Refusal::NotDurable(_) => self.temporary.commit(),
+                    _ => self.temporary.rollback(),
+                }
+                Err(refusal)
+            }
             reply => unreachable!("{reply:?} to a commit"),
         }
     }
 
     pub async fn rollback(&mut self) {
+        self.temporary.rollback();
         if self.in_transaction {
             self.in_transaction = false;
             // Refused only while the cluster starts, when there is nothing to roll back.
             self.request(Request::Rollback).await;
         }
+    }
+
+    /// Makes an empty temporary table of this definition, whose ids it chooses. No part of the transaction.
+    pub fn create_temporary(&mut self, definition: Table) -> Arc<Table> {
+        self.temporary.create(definition)
+    }
+    /// Drops a temporary table with the keys that belong to it. No part of the transaction.
+    pub fn drop_temporary(&mut self, table: TableId) {
+        self.temporary.drop(table);
+    }
+    /// Removes all rows of a temporary table, beyond the transaction, and begins its sequence anew.
+    pub fn truncate_temporary(&mut self, table: TableId) {
+        self.temporary.truncate(table);
+    }
+    /// Gives a temporary table another definition of the same columns and keys.
+    pub fn redefine_temporary(&mut self, definition: Table) -> Arc<Table> {
+        self.temporary.redefine(definition)
+    }
+    /// The definitions of the temporary tables, with the hidden ones of their unique keys.
+    pub fn temporary_tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.temporary.definitions()
+    }
+    /// The rows that a temporary table has now.
+    pub fn temporary_row_count(&self, table: TableId) -> u64 {
+        self.temporary.row_count(table)
+    }
+    /// Bytes that the rows of all temporary tables of the session may take, with what undoes their changes: a write beyond is refused
+    /// with [`Refusal::MemoryFull`].
+    pub fn set_temporary_bytes_max(&mut self, bytes_max: usize) {
+        self.temporary.set_bytes_max(bytes_max);
     }
 
     /// Independent of any transaction: callers commit first. Done when every node uses the new definition.
@@ -320,7 +437,7 @@ mod tests {
     use protocol::op::{Op, OpKind};
     use protocol::request::LocalRows;
     use types::wire::Bytes;
-    use types::{ClusterId, SchemaVersion, Table, TableId};
+    use types::{ClusterId, SchemaVersion};
 
     use super::*;
     use crate::task::Executor;

@@ -982,5 +982,6 @@ pub fn bootstrap_catalogue() -> Catalogue {
         tables: BTreeMap::from(tables),
         table_id_next: USER_LOCKS_TABLE.0 + 1,
         views: Default::default(),
+        temporary: Default::default(),
     }
 }

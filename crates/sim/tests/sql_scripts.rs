@@ -12,9 +12,12 @@ use sim::world::World;
 /// Of the threads that run statements in a node.
 const STACK_SIZE: usize = 16 << 20;
 
-fn run(name: &str, seed: u64) {
+fn text_of(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sql/tests/scripts");
-    let text = std::fs::read_to_string(folder.join(name)).expect("a script");
+    std::fs::read_to_string(folder.join(name)).expect("a script")
+}
+
+fn run(name: &str, text: String, seed: u64) {
     let mut options = sim::Options::of_seed(seed, 3600);
     options.shape = Shape::Pair;
     options.faults = Faults::NONE;
@@ -55,6 +58,73 @@ fn run(name: &str, seed: u64) {
     assert!(20 < count, "{name} has only {count} statements");
 }
 
+/// Runs a script on the stack that statements run on.
+fn passes(name: &str, text: String, seed: u64) -> bool {
+    let own = name.to_owned();
+    let thread = std::thread::Builder::new().stack_size(STACK_SIZE);
+    let thread = thread.spawn(move || run(&own, text, seed)).expect("a thread");
+    thread.join().is_ok()
+}
+
+/// Scripts of one session whose statements do the same to temporary tables as to others.
+const OF_TEMPORARY_TABLES: &[&str] = &[
+    "alter.test",
+    "changes.test",
+    "charsets.test",
+    "checks.test",
+    "columns.test",
+    "create_select.test",
+    "default_expressions.test",
+    "definitions.test",
+    "demand.test",
+    "explain.test",
+    "expressions.test",
+    "functions.test",
+    "generated.test",
+    "group.test",
+    "joins.test",
+    "json.test",
+    "keys.test",
+    "labels.test",
+    "locking.test",
+    "metadata.test",
+    "names.test",
+    "refused.test",
+    "rollup.test",
+    "select.test",
+    "sequences.test",
+    "session.test",
+    "show.test",
+    "spilling.test",
+    "sql_modes.test",
+    "statistics.test",
+    "subquery.test",
+    "switches.test",
+    "temporal.test",
+    "transactions.test",
+    "types.test",
+    "update_ignore.test",
+    "windows.test",
+];
+
+/// The same scripts with temporary tables in place of all tables: an operation of the executor has one meaning, wherever the rows are.
+#[test]
+fn scripts_of_temporary_tables() {
+    let mut failed = Vec::new();
+    for name in OF_TEMPORARY_TABLES {
+        let mut text = String::new();
+        for line in text_of(name).lines() {
+            let own = line.replacen("create table ", "create temporary table ", 1);
+            text.push_str(&own.replace("CREATE TABLE `", "CREATE TEMPORARY TABLE `"));
+            text.push('\n');
+        }
+        if !passes(name, text, 1) {
+            failed.push(*name);
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
 /// Every script there is: the folder says which, so that none is forgotten. SKARV_SCRIPT names a single one.
 #[test]
 fn scripts() {
@@ -71,11 +141,7 @@ fn scripts() {
     let mut failed = Vec::new();
     for name in names {
         for seed in [1, 2] {
-            let own = name.clone();
-            // On the stack that statements run on.
-            let thread = std::thread::Builder::new().stack_size(STACK_SIZE);
-            let thread = thread.spawn(move || run(&own, seed)).expect("a thread");
-            if thread.join().is_err() {
+            if !passes(&name, text_of(&name), seed) {
                 failed.push(format!("{name} with seed {seed}"));
             }
         }

@@ -151,6 +151,8 @@ pub mod code {
     pub const ER_NONUPDATEABLE_COLUMN: u16 = 1348;
     pub const ER_VIEW_SELECT_CLAUSE: u16 = 1350;
     pub const ER_VIEW_SELECT_VARIABLE: u16 = 1351;
+    pub const ER_VIEW_SELECT_TMPTABLE: u16 = 1352;
+    pub const ER_CANNOT_ADD_FOREIGN: u16 = 1215;
     pub const ER_VIEW_WRONG_LIST: u16 = 1353;
     pub const ER_WARN_VIEW_MERGE: u16 = 1354;
     pub const ER_VIEW_NONUPD_CHECK: u16 = 1368;

@@ -156,6 +156,7 @@ mod tests {
             time_names: types::temporal::Locale::ENGLISH,
             default_week_format: 0,
             optimizer_switch: Default::default(),
+            temporary_tables: 0,
         })
     }
 

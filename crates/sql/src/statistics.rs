@@ -46,6 +46,11 @@ pub struct SampledShare {
 }
 
 impl TableStatistics {
+    /// Of a table of which nothing but the number of its rows is known.
+    pub fn counted(rows: u64) -> TableStatistics {
+        TableStatistics { rows, indexes: BTreeMap::new() }
+    }
+
     /// Of the partitions that have answered; `partition_count` is the number of all.
     pub fn merged(
         table: &Table,

@@ -23,6 +23,9 @@ pub struct Catalogue {
     pub table_id_next: u32,
     /// By lower-case name of the database and own name.
     pub views: BTreeMap<(String, String), Arc<ViewDefinition>>,
+    /// Temporary tables of the session that has this catalogue, by lower-case name of the database and own name. Each hides the
+    /// table or view of its name. Empty in the catalogue of a cluster.
+    pub temporary: BTreeMap<(String, String), TableId>,
 }
 
 /// Set in `table_id_next` where views follow it: ids stay below.
@@ -31,6 +34,7 @@ const CATALOGUE_HAS_VIEWS: u32 = 1 << 31;
 /// A catalogue without views has the bytes that it had before there were views.
 impl Wire for Catalogue {
     fn encode(&self, out: &mut Vec<u8>) {
+        assert!(self.temporary.is_empty(), "a session's own tables stay with it");
         self.version.encode(out);
         self.databases.encode(out);
         self.tables.encode(out);
@@ -52,6 +56,7 @@ impl Wire for Catalogue {
             tables,
             table_id_next: table_id_next & !CATALOGUE_HAS_VIEWS,
             views: BTreeMap::new(),
+            temporary: BTreeMap::new(),
         };
         if table_id_next & CATALOGUE_HAS_VIEWS != 0 {
             for view in Vec::<Arc<ViewDefinition>>::decode(input)? {
@@ -547,12 +552,31 @@ impl Catalogue {
     pub fn database(&self, name: &str) -> Option<&Database> {
         self.databases.get(&name.to_lowercase())
     }
-    /// A visible, public table by name.
+    /// A visible, public table by name: a temporary one before others.
     pub fn table(&self, database: &str, name: &str) -> Option<&Arc<Table>> {
+        self.temporary_table(database, name).or_else(|| self.base_table(database, name))
+    }
+    /// The same without temporary tables.
+    pub fn base_table(&self, database: &str, name: &str) -> Option<&Arc<Table>> {
         let id = self.database(database)?.tables.get(name)?;
         self.tables.get(id).filter(|table| table.state == TableState::Public)
     }
+    pub fn temporary_table(&self, database: &str, name: &str) -> Option<&Arc<Table>> {
+        if self.temporary.is_empty() {
+            return None;
+        }
+        let id = self.temporary.get(&(database.to_lowercase(), name.to_owned()))?;
+        self.tables.get(id)
+    }
+    /// A view, if no temporary table hides it.
     pub fn view(&self, database: &str, name: &str) -> Option<&Arc<ViewDefinition>> {
+        match self.temporary_table(database, name) {
+            Some(_) => None,
+            None => self.base_view(database, name),
+        }
+    }
+    /// The same whatever temporary tables there are.
+    pub fn base_view(&self, database: &str, name: &str) -> Option<&Arc<ViewDefinition>> {
         self.views.get(&(database.to_lowercase(), name.to_owned()))
     }
     /// The views of a database, by name.
@@ -562,9 +586,9 @@ impl Catalogue {
         let views = self.views.range(first..);
         views.take_while(move |(key, _)| key.0 == database).map(|(_, view)| view)
     }
-    /// Is the name that of a table or a view?
+    /// Is the name that of a table or a view? Temporary tables take no names from others.
     pub fn is_taken(&self, database: &str, name: &str) -> bool {
-        self.table(database, name).is_some() || self.view(database, name).is_some()
+        self.base_table(database, name).is_some() || self.base_view(database, name).is_some()
     }
     pub fn table_by_id(&self, id: TableId) -> Option<&Arc<Table>> {
         self.tables.get(&id)

@@ -97,6 +97,19 @@ id!(
     /// secondary keys, sequences) have ids of their own.
     TableId(u32)
 );
+impl TableId {
+    /// Ids of temporary tables have this bit; the control plane gives out none of them.
+    const TEMPORARY: u32 = 1 << 31;
+
+    /// The id of a session's temporary table with this number.
+    pub fn temporary(number: u32) -> TableId {
+        TableId(number | TableId::TEMPORARY)
+    }
+    /// Is it a table of one session, in its own memory?
+    pub fn is_temporary(self) -> bool {
+        self.0 & TableId::TEMPORARY != 0
+    }
+}
 id!(
     /// An ordered index of a table, numbered within it; 0 is the primary key's.
     IndexId(u16)

@@ -153,6 +153,7 @@ impl Binder<'_> {
         let is_it = |check: &Check| check.name.to_lowercase() == lower;
         let mut tables = self.catalogue.tables.values().filter(|table| {
             table.state == types::TableState::Public
+                && !table.id.is_temporary()
                 && table.rewriting.copy_of.is_none()
                 && table.database.eq_ignore_ascii_case(database)
         });

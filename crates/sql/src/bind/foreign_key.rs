@@ -112,7 +112,7 @@ impl KeyContext<'_> {
         let parent = match is_own {
             true => Some(table),
             false => {
-                self.catalogue.table(&key.parent_database, &key.parent_table).map(|own| &**own)
+                self.catalogue.base_table(&key.parent_database, &key.parent_table).map(|own| &**own)
             }
         };
         let Some(parent) = parent else {

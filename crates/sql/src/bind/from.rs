@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use types::expr::BinaryOp;
-use types::{ColumnType, Expr, Table};
+use types::{ColumnType, Expr, Table, ViewDefinition};
 
 use super::merge::Merged;
 use super::names::{Relations, Scope, ScopeColumn, ScopeTable};
@@ -322,17 +322,41 @@ impl Binder<'_> {
             self.note_table(name, schema);
             return Ok((RelationSource::Virtual(table), table.scope(alias)));
         }
-        if let Some(view) = schema.and_then(|schema| self.catalogue.view(schema, &name.name)) {
-            let view = Arc::clone(view);
+        self.refuse_temporary(schema, &name.name)?;
+        if let Some(view) = schema.and_then(|schema| self.view_named(schema, &name.name)) {
             self.note_table(name, &view.database);
             self.check_locked(&view.database, alias.unwrap_or(&view.name), false)?;
             return self.view(&view, alias);
         }
         let table = self.table(name)?;
         self.note_table(name, &table.database);
-        self.check_locked(&table.database, alias.unwrap_or(&table.name), false)?;
+        if !table.id.is_temporary() {
+            self.check_locked(&table.database, alias.unwrap_or(&table.name), false)?;
+        }
         let scope = ScopeTable::of(&table, alias);
         Ok((RelationSource::Table { table, hints: hints.to_vec() }, scope))
+    }
+
+    /// 1352 for a temporary table in the definition of a view.
+    fn refuse_temporary(&self, schema: Option<&str>, name: &str) -> Result<(), SqlError> {
+        let is_temporary =
+            schema.is_some_and(|schema| self.catalogue.temporary_table(schema, name).is_some());
+        if self.resolved.is_none() || !is_temporary {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            code::ER_VIEW_SELECT_TMPTABLE,
+            format!("View's SELECT refers to a temporary table '{name}'"),
+        ))
+    }
+
+    /// A view by its name: in another view whatever temporary tables there are.
+    fn view_named(&self, schema: &str, name: &str) -> Option<Arc<ViewDefinition>> {
+        let view = match self.views.is_empty() {
+            true => self.catalogue.view(schema, name),
+            false => self.catalogue.base_view(schema, name),
+        };
+        view.map(Arc::clone)
     }
 
     /// As [`super::SessionValues::check_locked`]; what a view reads comes with the view.

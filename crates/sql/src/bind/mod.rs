@@ -95,6 +95,8 @@ pub struct Environment {
     /// The mode of WEEK() without one.
     pub default_week_format: u8,
     pub optimizer_switch: OptimizerSwitch,
+    /// Names the set of temporary tables that the session has; 0 if it has none.
+    pub temporary_tables: u64,
 }
 
 /// What the binder asks of the session: values that are built into a plan, which is then not reusable.
@@ -383,7 +385,12 @@ impl<'a> Binder<'a> {
 
     /// The table a statement works on; 1046 without a database, 1146 when there is none.
     pub fn table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
-        find_table(self.catalogue, self.environment.database.as_deref(), name)
+        let current = self.environment.database.as_deref();
+        match self.views.is_empty() {
+            true => find_table(self.catalogue, current, name),
+            // A view means the tables that all sessions see.
+            false => find_base_table(self.catalogue, current, name),
+        }
     }
 }
 
@@ -403,6 +410,24 @@ pub fn find_table(
     current: Option<&str>,
     name: &ast::ObjectName,
 ) -> Result<Arc<Table>, SqlError> {
+    find_table_by(catalogue, current, name, Catalogue::table)
+}
+
+/// The same without temporary tables.
+pub fn find_base_table(
+    catalogue: &Catalogue,
+    current: Option<&str>,
+    name: &ast::ObjectName,
+) -> Result<Arc<Table>, SqlError> {
+    find_table_by(catalogue, current, name, Catalogue::base_table)
+}
+
+fn find_table_by(
+    catalogue: &Catalogue,
+    current: Option<&str>,
+    name: &ast::ObjectName,
+    look_up: for<'c> fn(&'c Catalogue, &str, &str) -> Option<&'c Arc<Table>>,
+) -> Result<Arc<Table>, SqlError> {
     table::check_written_name(name)?;
     let database = match &name.schema {
         Some(schema) => schema.as_str(),
@@ -414,7 +439,7 @@ pub fn find_table(
             None => SqlError::no_such_table(database, &name.name),
         });
     }
-    match catalogue.table(database, &name.name) {
+    match look_up(catalogue, database, &name.name) {
         Some(table) if !table::is_unfinished(&table.name) => Ok(table.clone()),
         Some(_) | None => Err(SqlError::no_such_table(database, &name.name)),
     }

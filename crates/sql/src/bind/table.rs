@@ -572,9 +572,6 @@ fn kind_name(kind: ast::IndexKind) -> &'static str {
 }
 
 fn refuse_unsupported(create: &ast::CreateTable) -> Result<(), SqlError> {
-    if create.temporary {
-        return Err(SqlError::not_supported("TEMPORARY TABLE"));
-    }
     if !create.foreign_keys.is_empty() && create.as_query.is_some() {
         return Err(SqlError::not_supported("FOREIGN KEY in CREATE TABLE ... SELECT"));
     }

@@ -132,7 +132,9 @@ impl Binder<'_> {
         let schema = name.schema.as_deref().or(self.environment.database.as_deref());
         let Some(view) = schema.and_then(|schema| self.catalogue.view(schema, &name.name)) else {
             let table = self.changeable_table(name)?;
-            self.check_locked(&table.database, alias.unwrap_or(&table.name), true)?;
+            if !table.id.is_temporary() {
+                self.check_locked(&table.database, alias.unwrap_or(&table.name), true)?;
+            }
             return Ok(Target::of_table(table, alias, hints.to_vec()));
         };
         let view = Arc::clone(view);

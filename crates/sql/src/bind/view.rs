@@ -289,3 +289,12 @@ pub fn find_view<'c>(
 ) -> Option<&'c Arc<ViewDefinition>> {
     catalogue.view(name.schema.as_deref().or(current)?, &name.name)
 }
+
+/// A view, whatever temporary tables there are.
+pub fn find_base_view<'c>(
+    catalogue: &'c Catalogue,
+    current: Option<&str>,
+    name: &ObjectName,
+) -> Option<&'c Arc<ViewDefinition>> {
+    catalogue.base_view(name.schema.as_deref().or(current)?, &name.name)
+}

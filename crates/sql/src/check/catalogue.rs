@@ -55,6 +55,7 @@ pub fn environment() -> Environment {
         time_names: types::temporal::Locale::ENGLISH,
         default_week_format: 0,
         optimizer_switch: Default::default(),
+        temporary_tables: 0,
     }
 }
 

@@ -99,6 +99,14 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
             code::ER_LOCK_DEADLOCK,
             "A row was changed since the transaction's snapshot (skarv_strict_snapshot is ON); try restarting transaction",
         ),
+        Refusal::MemoryFull { table, node: _ } if table.is_temporary() => SqlError::new(
+            code::ER_RECORD_FILE_FULL,
+            format!(
+                "The table '{}' is full: the temporary tables of this session may take tmp_table_size bytes together. Drop some, \
+                 delete rows, or raise it before the next one is created",
+                table_name(catalogue, table)
+            ),
+        ),
         Refusal::MemoryFull { table, node } => {
             SqlError::table_full(&table_name(catalogue, table), &format!("node {node} has"))
         }

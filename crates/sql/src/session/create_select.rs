@@ -33,6 +33,10 @@ impl Session {
         &mut self,
         create: &ast::CreateTable,
     ) -> Result<(Changed, String), Failure> {
+        if create.temporary {
+            let query = create.as_query.as_ref().expect("the caller looked");
+            return self.create_temporary_select(create, query).await;
+        }
         self.begin_definition().await?;
         let mut tries = 0;
         loop {
@@ -51,9 +55,6 @@ impl Session {
         create: &ast::CreateTable,
     ) -> Result<(Changed, String), Failure> {
         self.frame.diagnostics.begin();
-        if create.temporary {
-            return Err(SqlError::not_supported("TEMPORARY TABLE").into());
-        }
         check_written_name(&create.name)?;
         let (database, collation) = self.target_database(&create.name)?;
         let catalogue = self.catalogue();

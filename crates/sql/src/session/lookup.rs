@@ -36,6 +36,7 @@ impl Session {
             return false;
         };
         let is_plain = self.ends_with_statement()
+            && !source.table.id.is_temporary()
             && plan.slots.is_empty()
             && self.settings.select_limit == u64::MAX
             && !sink.is_full();

@@ -11,6 +11,7 @@
 //! | `prepared` | prepared statements of both protocols |
 //! | `statement` | everything that has no plan |
 //! | `schema` | CREATE, DROP, ALTER, ... |
+//! | `temporary` | the same for temporary tables |
 //! | `rewrite` | ALTER TABLE that changes rows |
 //! | `create_select` | CREATE TABLE ... SELECT |
 //! | `set`, `variables` | SET and system variables |
@@ -37,6 +38,7 @@ mod set;
 mod statement;
 pub(crate) mod statistics;
 mod table_locks;
+mod temporary;
 mod token;
 mod transaction;
 mod user_locks;
@@ -52,7 +54,7 @@ use std::task::{Poll, Waker};
 use client::Refusal;
 use types::charset::names;
 use types::convert::{SqlWarning, WarningLevel, to_text};
-use types::{Catalogue, Charset, Collation, SqlMode, TableId, Value, WorkerId};
+use types::{Charset, Collation, SqlMode, TableId, Value, WorkerId};
 
 use crate::bind::{Environment, SessionValues};
 use crate::error::{SqlError, code};
@@ -64,6 +66,7 @@ use crate::statement::Frame;
 use crate::statistics::TableStatistics;
 use crate::{ColumnInfo, ConnectionId, KillKind, OkInfo, Server};
 use prepared::Prepared;
+pub(crate) use temporary::changes_only_temporary;
 use transaction::Transaction;
 use variables::Settings;
 
@@ -120,6 +123,7 @@ pub struct Session {
     pub(crate) transaction: Transaction,
     /// Of the transaction, in the order they were set: lower-case name, and the place to go back to.
     pub(crate) savepoints: Vec<(String, u32)>,
+    temporary: temporary::TemporaryNames,
     /// Of LOCK TABLES; empty without it.
     locked_tables: Vec<table_locks::LockedTable>,
     /// Of the statement under way, or what the last one left.
@@ -244,6 +248,7 @@ impl Session {
         let settings = Settings::default();
         let mut session = Session {
             savepoints: Vec::new(),
+            temporary: temporary::TemporaryNames::default(),
             locked_tables: Vec::new(),
             transaction: Transaction {
                 explicit: false,
@@ -335,11 +340,8 @@ impl Session {
     }
 
     pub(crate) fn set_environment(&mut self, database: Option<String>) {
-        self.environment = Arc::new(self.settings.environment(database));
-    }
-
-    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
-        self.client.client().catalogue()
+        let environment = self.settings.environment(database);
+        self.environment = Arc::new(self.with_temporary_version(environment));
     }
 
     pub(crate) fn refused(&self, refusal: Refusal) -> Failure {
@@ -436,6 +438,7 @@ impl Session {
     }
 
     fn forget(&mut self) {
+        self.drop_all_temporary();
         self.user_variables.clear();
         self.prepared.clear();
         self.prepared_names.clear();
@@ -643,7 +646,12 @@ impl SessionValues for Session {
         self.settings.time_zone_offset_seconds
     }
     fn statistics(&self, table: TableId) -> Option<Arc<TableStatistics>> {
-        self.server.statistics(table)
+        match table.is_temporary() {
+            true => {
+                Some(Arc::new(TableStatistics::counted(self.client.temporary_row_count(table))))
+            }
+            false => self.server.statistics(table),
+        }
     }
     fn now_micros(&self) -> i64 {
         self.client.client().wall_clock_micros()

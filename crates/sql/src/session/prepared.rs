@@ -222,7 +222,7 @@ impl Session {
         statement: &ast::Statement,
         params: &[Value],
     ) -> Result<Arc<Plan>, SqlError> {
-        let version = self.client.client().catalogue().version;
+        let version = self.catalogue().version;
         let Some(prepared) = self.prepared.get(&id) else {
             return Err(unknown_handler(id, "mysqld_stmt_execute"));
         };

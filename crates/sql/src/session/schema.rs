@@ -14,8 +14,8 @@ use super::constraints::{CheckSteps, Constraint, constraint_named};
 use super::foreign_keys::drop_key;
 use crate::bind::alter::check_changed_once;
 use crate::bind::table::{check_name, check_written_name, collation_of, index_definition};
-use crate::bind::view::find_view;
-use crate::bind::{Binder, find_table};
+use crate::bind::view::{find_base_view, find_view};
+use crate::bind::{Binder, find_base_table, find_table};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
 use crate::information_schema;
@@ -37,6 +37,9 @@ impl Session {
 
     /// Runs a definition; the affected rows.
     pub(super) async fn define(&mut self, statement: &Statement) -> Result<u64, Failure> {
+        if let Some(result) = self.define_temporary(statement).await {
+            return result;
+        }
         self.begin_definition().await?;
         let removes_rows = matches!(
             statement,
@@ -71,8 +74,8 @@ impl Session {
             Statement::CreateTable(create) => self.create_table(create).await,
             Statement::CreateView(create) => self.create_view(create).await,
             Statement::DropView { if_exists, views } => self.drop_views(*if_exists, views).await,
-            Statement::DropTable { temporary, if_exists, tables } => {
-                self.drop_tables(*temporary, *if_exists, tables).await
+            Statement::DropTable { temporary: _, if_exists, tables } => {
+                self.drop_tables(*if_exists, tables).await
             }
             Statement::Truncate { table } => {
                 let current = self.environment.database.as_deref();
@@ -136,7 +139,7 @@ impl Session {
         ))
     }
 
-    fn own_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
+    pub(super) fn own_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
         let schema = name.schema.as_deref().or(self.environment.database.as_deref());
         if let Some(schema) = schema {
             self.refuse_information_schema(schema)?;
@@ -147,6 +150,14 @@ impl Session {
             return Err(SqlError::wrong_object(&view.database, &view.name, "BASE TABLE"));
         }
         find_table(&self.catalogue(), self.environment.database.as_deref(), name)
+    }
+
+    /// A table that RENAME TABLE may name: ALTER TABLE renames temporary ones, as in MySQL.
+    fn renamed_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
+        if let Some(schema) = name.schema.as_deref().or(self.environment.database.as_deref()) {
+            self.refuse_information_schema(schema)?;
+        }
+        find_base_table(&self.catalogue(), self.environment.database.as_deref(), name)
     }
 
     /// The database a new table goes to, as it is spelled.
@@ -236,9 +247,6 @@ impl Session {
     }
 
     async fn create_table(&mut self, create: &ast::CreateTable) -> Result<u64, Failure> {
-        if create.temporary {
-            return Err(SqlError::not_supported("TEMPORARY TABLE").into());
-        }
         check_written_name(&create.name)?;
         let (database, collation) = self.target_database(&create.name)?;
         let catalogue = self.catalogue();
@@ -302,7 +310,6 @@ impl Session {
 
     async fn drop_tables(
         &mut self,
-        temporary: bool,
         if_exists: bool,
         names: &[ast::ObjectName],
     ) -> Result<u64, Failure> {
@@ -320,7 +327,7 @@ impl Session {
         let mut missing = Vec::new();
         for name in names {
             match self.own_table(name) {
-                Ok(table) if !temporary => tables.push(table),
+                Ok(table) => tables.push(table),
                 Err(error) if error.code == code::ER_NO_DB_ERROR => return Err(error.into()),
                 Err(error)
                     if matches!(
@@ -336,7 +343,7 @@ impl Session {
                 Err(error) if error.code == code::ER_BAD_DB_ERROR && !if_exists => {
                     return Err(error.into());
                 }
-                Ok(_) | Err(_) => {
+                Err(_) => {
                     let schema = name.schema.clone().or_else(|| self.environment.database.clone());
                     missing.push(format!("{}.{}", schema.unwrap_or_default(), name.name));
                 }
@@ -352,6 +359,10 @@ impl Session {
         }
         self.check_dropped(&tables.iter().map(|table| &**table).collect::<Vec<&Table>>())?;
         for table in tables {
+            if table.id.is_temporary() {
+                self.drop_temporary(&table);
+                continue;
+            }
             match self.change(SchemaChange::DropTable { id: table.id }).await {
                 Err(failure) if failure.error.code == code::ER_BAD_TABLE_ERROR => {
                     // Dropped by another session in between.
@@ -378,8 +389,9 @@ impl Session {
             match changed.get(&own) {
                 Some(true) => {}
                 Some(false) => return Err(SqlError::no_such_table(&own.0, &own.1)),
-                None if find_view(&catalogue, None, &in_database(source, &own.0)).is_some() => {}
-                None => drop(self.own_table(source)?),
+                None if find_base_view(&catalogue, None, &in_database(source, &own.0))
+                    .is_some() => {}
+                None => drop(self.renamed_table(source)?),
             }
             check_written_name(target)?;
             let (database, _) = self.target_database(target)?;
@@ -406,7 +418,7 @@ impl Session {
         if self.rename_view(source, target).await? {
             return Ok(());
         }
-        let table = self.own_table(source)?;
+        let table = self.renamed_table(source)?;
         let (database, _) = self.target_database(target)?;
         if self.catalogue().is_taken(&database, &target.name) {
             return Err(SqlError::table_exists(&target.name).into());
@@ -741,12 +753,17 @@ impl Session {
 
 /// AUTO_INCREMENT = n of a table that has such a column.
 pub(super) fn written_sequence(alter: &ast::AlterTable, table: &Table) -> Option<u64> {
-    let mut values = alter.operations.iter().filter_map(|operation| match operation {
+    let value = written_value(&alter.operations)?.max(1);
+    table.columns.iter().any(is_generated).then_some(value)
+}
+
+/// The last AUTO_INCREMENT = n.
+pub(super) fn written_value(operations: &[ast::AlterOperation]) -> Option<u64> {
+    let mut values = operations.iter().filter_map(|operation| match operation {
         ast::AlterOperation::Options(options) => options.auto_increment,
         _ => None,
     });
-    let value = values.next_back()?.max(1);
-    table.columns.iter().any(is_generated).then_some(value)
+    values.next_back()
 }
 
 fn has_key(table: &Table, name: &str) -> bool {

@@ -42,11 +42,14 @@ impl Session {
 
     /// Asks for the statistics of these tables that are missing or old; true if there are new ones.
     async fn refresh_statistics(&self, tables: &[TableId]) -> bool {
+        // The session has counted the rows of its temporary tables.
+        let shared = tables.iter().copied().filter(|table| !table.is_temporary());
+        let tables: Vec<TableId> = shared.collect();
         if tables.is_empty() {
             return false;
         }
         let now = self.client.client().wall_clock_micros();
-        let claimed = self.server.claim_statistics(tables, now);
+        let claimed = self.server.claim_statistics(&tables, now);
         if claimed.is_empty() {
             return false;
         }
@@ -97,6 +100,11 @@ pub(crate) async fn gather(
 ) -> BTreeMap<TableId, TableStatistics> {
     let shard_count = client.client().shards().len();
     let mut statistics = BTreeMap::new();
+    let (temporary, tables): (Vec<TableId>, Vec<TableId>) =
+        tables.iter().partition(|table| table.is_temporary());
+    for id in temporary {
+        statistics.insert(id, TableStatistics::counted(client.temporary_row_count(id)));
+    }
     for some in tables.chunks(TABLES_ASKED_MAX) {
         let mut partitions = Vec::new();
         let mut are_all = true;

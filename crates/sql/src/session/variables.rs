@@ -255,6 +255,7 @@ impl Settings {
             time_names: self.time_names,
             default_week_format: self.default_week_format,
             optimizer_switch: self.optimizer_switch,
+            temporary_tables: 0,
         }
     }
 }

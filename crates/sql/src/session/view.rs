@@ -9,7 +9,7 @@ use types::{ViewAlgorithm, ViewDefinition};
 use super::Session;
 use crate::bind::Binder;
 use crate::bind::table::check_written_name;
-use crate::bind::view::find_view;
+use crate::bind::view::find_base_view;
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
 use crate::parser::ast;
@@ -21,7 +21,7 @@ impl Session {
         let (database, _) = self.target_database(name)?;
         let catalogue = self.catalogue();
         let is_table = catalogue.table(&database, &name.name).is_some();
-        let is_there = catalogue.view(&database, &name.name).is_some();
+        let is_there = catalogue.base_view(&database, &name.name).is_some();
         let replaces = create.alter || create.or_replace;
         if is_table && replaces {
             return Err(SqlError::wrong_object(&database, &name.name, "VIEW").into());
@@ -72,7 +72,7 @@ impl Session {
             let catalogue = self.catalogue();
             let current = self.environment.database.as_deref();
             let schema = name.schema.as_deref().or(current).ok_or_else(SqlError::no_database)?;
-            match find_view(&catalogue, current, name) {
+            match find_base_view(&catalogue, current, name) {
                 Some(view) if views.iter().any(|other| other.key() == view.key()) => {
                     return Err(SqlError::not_unique_table(&name.name).into());
                 }
@@ -112,7 +112,7 @@ impl Session {
     ) -> Result<bool, Failure> {
         let catalogue = self.catalogue();
         let current = self.environment.database.as_deref();
-        let Some(view) = find_view(&catalogue, current, source) else { return Ok(false) };
+        let Some(view) = find_base_view(&catalogue, current, source) else { return Ok(false) };
         let (database, _) = self.target_database(target)?;
         if database != view.database {
             let message =

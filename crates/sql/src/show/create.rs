@@ -97,7 +97,8 @@ pub fn create_table_text(table: &Table, offset_seconds: i32) -> String {
         lines.push(foreign_key_text(table, key));
     }
     lines.extend(table.constraints.checks.iter().map(check_text));
-    let mut text = format!("CREATE TABLE {} (\n", quoted(&table.name));
+    let kind = if table.id.is_temporary() { "TEMPORARY TABLE" } else { "TABLE" };
+    let mut text = format!("CREATE {kind} {} (\n", quoted(&table.name));
     for (position, line) in lines.iter().enumerate() {
         let comma = if position + 1 < lines.len() { "," } else { "" };
         let _ = writeln!(text, "  {line}{comma}");

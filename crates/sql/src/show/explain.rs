@@ -185,7 +185,9 @@ impl Session {
             return Ok(answer);
         };
         let (shards, resolved) = self.asked_shards(&run, table, access)?;
-        row[3] = text(shards.join(","));
+        if !table.id.is_temporary() {
+            row[3] = text(shards.join(","));
+        }
         let unusable = matches!(resolved, Keys::Unusable);
         let mut extra = line.extra;
         let kind = put_path(&mut row, table, access, unusable, row_count);
@@ -225,6 +227,9 @@ impl Session {
         };
         let mut context = run.context();
         let resolved = keys::resolve(table, &keyed, &access.path, &mut context)?;
+        if table.id.is_temporary() {
+            return Ok((Vec::new(), resolved));
+        }
         let client = self.client.client();
         let mut shards: Vec<u16> = match &resolved {
             Keys::Nothing => Vec::new(),

@@ -14,7 +14,7 @@ use crate::error::code;
 use crate::execute::{Changed, Context, Failure};
 use crate::plan::{InsertMode, InsertSource, Plan, PlanKind};
 use crate::server::Counters;
-use crate::session::Session;
+use crate::session::{Session, changes_only_temporary};
 use crate::{ColumnInfo, OkInfo, PlanColumns, ResultSink, SqlError};
 
 /// How often an autocommit statement is run again after a deadlock.
@@ -94,7 +94,7 @@ impl Session {
         more_results: bool,
     ) -> Result<Outcome, SqlError> {
         let is_change = !plan.is_read();
-        if is_change && self.transaction.read_only {
+        if is_change && self.transaction.read_only && !changes_only_temporary(&plan.kind) {
             return Err(SqlError::read_only_transaction());
         }
         self.check_safe_update(plan)?;
