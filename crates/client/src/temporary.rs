@@ -35,6 +35,9 @@ const ITEM_BYTES: usize = 64;
 /// What a session may have in temporary tables until it sets a bound.
 const BYTES_MAX_DEFAULT: usize = 256 << 20;
 
+/// The ends of a range of keys.
+type KeyBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
 /// The temporary tables of a session.
 pub(crate) struct TemporaryTables {
     tables: BTreeMap<TableId, TemporaryTable>,
@@ -473,7 +476,7 @@ impl TemporaryTable {
     fn walk<'t>(
         &'t self,
         entries: Option<&'t BTreeMap<Vec<u8>, Vec<u8>>>,
-        bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+        bounds: KeyBounds,
         reverse: bool,
     ) -> Box<dyn Iterator<Item = (&'t [u8], &'t [u8])> + 't> {
         let direct = |(key, row): (&'t Vec<u8>, &'t Vec<u8>)| (key.as_slice(), row.as_slice());
@@ -491,11 +494,7 @@ impl TemporaryTable {
 }
 
 /// The bounds of what is left of a range behind an entry; None if nothing can be in them.
-fn bounds_behind(
-    range: &KeyRange,
-    after: Option<&Bytes>,
-    reverse: bool,
-) -> Option<(Bound<Vec<u8>>, Bound<Vec<u8>>)> {
+fn bounds_behind(range: &KeyRange, after: Option<&Bytes>, reverse: bool) -> Option<KeyBounds> {
     let (mut lower, mut upper) = (range.lower.clone(), range.upper.clone());
     if let Some(after) = after {
         let behind = Bound::Excluded(after.0.clone());
@@ -511,4 +510,256 @@ fn bounds_behind(
         }
     };
     (!is_empty).then_some((lower, upper))
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::op::{Columns, Lock, RowBatch, ScanOutput};
+    use types::key::primary_key_of_row;
+    use types::row::encode_row;
+    use types::{
+        Column, ColumnDefault, ColumnType, Index, IndexPart, IntWidth, SchemaVersion, ValueRef,
+    };
+
+    use super::*;
+
+    /// Columns `id`, the primary key, and `k`, with an index.
+    fn definition() -> Table {
+        let column = |name: &str| Column {
+            name: name.into(),
+            column_type: ColumnType::Int { width: IntWidth::W8, unsigned: false },
+            nullable: false,
+            default: ColumnDefault::None,
+            on_update_now: false,
+            comment: String::new(),
+            hidden: false,
+            display_width: None,
+            is_unsigned_float: false,
+            generated: None,
+        };
+        let index = |number: u16, kind| Index {
+            id: IndexId(number),
+            name: format!("i{number}"),
+            kind,
+            state: IndexState::Building,
+            parts: vec![IndexPart { column: number, prefix: None, descending: false }],
+            comment: String::new(),
+        };
+        Table {
+            id: TableId(0),
+            version: SchemaVersion(0),
+            state: TableState::Public,
+            database: "d".into(),
+            name: "t".into(),
+            columns: vec![column("id"), column("k")],
+            indexes: vec![index(0, IndexKind::Primary), index(1, IndexKind::Ordinary)],
+            collation: types::Collation::default(),
+            comment: String::new(),
+            engine: "InnoDB".into(),
+            auto_increment: None,
+            unique_of: None,
+            constraints: types::Constraints::default(),
+            rewriting: Rewriting::default(),
+        }
+    }
+
+    struct World {
+        tables: TemporaryTables,
+        table: Arc<Table>,
+        layout: RowLayout,
+    }
+
+    impl World {
+        fn new() -> World {
+            let mut tables = TemporaryTables::new(NodeId(2));
+            let table = tables.create(definition());
+            World { tables, layout: table.row_layout(), table }
+        }
+
+        fn row(&self, id: i64, k: i64) -> (Bytes, Bytes) {
+            let row = encode_row(&self.layout, &[ValueRef::Int(id), ValueRef::Int(k)]);
+            let row = row.expect("two numbers");
+            let key = primary_key_of_row(&self.table, &RowView::new(&self.layout, &row));
+            (Bytes(key.expect("a short key")), Bytes(row))
+        }
+
+        fn run(&mut self, statement: u32, kind: OpKind) -> Result<OpResult, Refusal> {
+            let op = Op { table: self.table.id, version: self.table.version, kind };
+            let batch = Batch { statement, ..Batch::default() };
+            let mut result = BatchResult { results: vec![Vec::new()], ..BatchResult::default() };
+            self.tables.execute(&batch, &[(0, op)], &mut result)?;
+            Ok(result.results.remove(0).remove(0))
+        }
+
+        /// All rows in the order of an index, by scans that stop after a piece and go on.
+        fn rows(&mut self, index: u16, reverse: bool, piece: u64) -> Vec<(i64, i64)> {
+            let mut found = Vec::new();
+            let mut ranges = vec![KeyRange::all()];
+            loop {
+                let scan = Scan {
+                    index: IndexId(index),
+                    ranges,
+                    reverse,
+                    filter: None,
+                    output: ScanOutput::Rows { columns: Columns::All, with_keys: true },
+                    limit: Some(piece),
+                    lock: Lock::None,
+                    semi_consistent: false,
+                    peek: false,
+                    resume: None,
+                    shard: None,
+                };
+                let result = self.run(u32::MAX, OpKind::Scan(Box::new(scan)));
+                let Ok(OpResult::Rows(batch)) = result else { panic!("rows were asked for") };
+                found.extend((0..batch.len()).map(|position| self.values(&batch, position)));
+                if (batch.len() as u64) < piece {
+                    return found;
+                }
+                let last = batch.key(batch.len() - 1);
+                ranges = crate::scan::ranges_behind(&[KeyRange::all()], last, reverse);
+            }
+        }
+
+        fn values(&self, batch: &RowBatch, position: usize) -> (i64, i64) {
+            let view = RowView::new(&self.layout, batch.row(position));
+            match (view.get(0), view.get(1)) {
+                (ValueRef::Int(id), ValueRef::Int(k)) => (id, k),
+                other => panic!("{other:?} in columns of integers"),
+            }
+        }
+    }
+
+    /// Random writes, undone now and then by statement or all together, beside a map: both indexes have its rows in both
+    /// directions, whatever the size of the pieces, and an empty table accounts for no byte.
+    #[test]
+    fn rows_are_those_of_a_model() {
+        let mut random = 7_u64;
+        let mut draw = |bound: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) % bound
+        };
+        let mut world = World::new();
+        let mut model: BTreeMap<i64, i64> = BTreeMap::new();
+        // The model as it was before each statement of the transaction.
+        let mut before: Vec<(u32, BTreeMap<i64, i64>)> = Vec::new();
+        for statement in 1..4_000 {
+            before.push((statement, model.clone()));
+            let (id, k) = (draw(40) as i64, draw(9) as i64);
+            let (key, row) = world.row(id, k);
+            match draw(5) {
+                0 | 1 => {
+                    let put = world.run(statement, OpKind::Put { key, row });
+                    assert!(matches!(put, Ok(OpResult::Done)));
+                    model.insert(id, k);
+                }
+                2 => {
+                    let inserted = world.run(statement, OpKind::Insert { key, row });
+                    let is_taken = matches!(inserted, Err(Refusal::DuplicateKey { .. }));
+                    assert_eq!(is_taken, model.contains_key(&id));
+                    model.entry(id).or_insert(k);
+                }
+                3 => {
+                    let deleted = world.run(statement, OpKind::Delete { key, filter: None });
+                    let is_gone = matches!(deleted, Ok(OpResult::Deleted(true)));
+                    assert_eq!(is_gone, model.remove(&id).is_some());
+                }
+                _ => {
+                    let read = OpKind::Read {
+                        key,
+                        lock: Lock::Exclusive,
+                        filter: None,
+                        columns: Columns::All,
+                    };
+                    let read = world.run(statement, read);
+                    let Ok(OpResult::Row(row)) = read else { panic!("a row was asked for") };
+                    let own = model.get(&id).map(|k| world.row(id, *k).1);
+                    assert_eq!(row, own);
+                }
+            }
+            match draw(60) {
+                0 => {
+                    world.tables.commit();
+                    before.clear();
+                }
+                1 => {
+                    world.tables.rollback();
+                    model = before.first().expect("a statement has begun").1.clone();
+                    before.clear();
+                }
+                2..10 => {
+                    let back = draw(before.len() as u64) as usize;
+                    world.tables.undo_to(before[back].0);
+                    model = before[back].1.clone();
+                    before.truncate(back);
+                }
+                _ => {}
+            }
+            if draw(8) != 0 {
+                continue;
+            }
+            let mut expected: Vec<(i64, i64)> = model.iter().map(|(id, k)| (*id, *k)).collect();
+            let piece = 1 + draw(7);
+            assert_eq!(world.rows(0, false, piece), expected);
+            expected.sort_by_key(|(id, k)| (*k, *id));
+            assert_eq!(world.rows(1, false, piece), expected);
+            expected.reverse();
+            assert_eq!(world.rows(1, true, piece), expected);
+            assert_eq!(world.tables.row_count(world.table.id), expected.len() as u64);
+        }
+        assert!(0 < world.tables.bytes);
+        world.tables.commit();
+        world.tables.truncate(world.table.id);
+        assert_eq!(world.tables.bytes, 0);
+    }
+
+    /// A write beyond the bound is refused and leaves nothing; a deletion never is.
+    #[test]
+    fn memory_is_bounded() {
+        let mut world = World::new();
+        world.tables.set_bytes_max(100_000);
+        let mut written = 0;
+        loop {
+            let (key, row) = world.row(written, 0);
+            match world.run(1 + written as u32, OpKind::Insert { key, row }) {
+                Ok(_) => written += 1,
+                Err(Refusal::MemoryFull { .. }) => break,
+                Err(refusal) => panic!("{refusal:?}"),
+            }
+        }
+        assert_eq!(world.tables.row_count(world.table.id), written as u64);
+        world.tables.commit();
+        for id in 0..written {
+            let (key, _) = world.row(id, 0);
+            world.run(u32::MAX, OpKind::Delete { key, filter: None }).expect("it makes room");
+        }
+        world.tables.rollback();
+        assert_eq!(world.tables.row_count(world.table.id), written as u64);
+        world.tables.drop(world.table.id);
+        assert_eq!(world.tables.bytes, 0);
+    }
+
+    /// Ranges whose ends exclude all keys have no rows, and end no process.
+    #[test]
+    fn empty_ranges_have_no_rows() {
+        let mut world = World::new();
+        let (key, row) = world.row(5, 0);
+        world.run(1, OpKind::Insert { key: key.clone(), row }).expect("the first row");
+        let own = key.0;
+        let mut higher = own.clone();
+        higher.push(0);
+        let ends = |own: &Vec<u8>| {
+            [Bound::Included(own.clone()), Bound::Excluded(own.clone()), Bound::Unbounded]
+        };
+        let mut counts = Vec::new();
+        for lower in [ends(&own), ends(&higher)].concat() {
+            for upper in [ends(&own), ends(&higher)].concat() {
+                let range = KeyRange { lower: lower.clone(), upper };
+                let table = &world.tables.tables[&world.table.id];
+                let bounds = bounds_behind(&range, None, false);
+                counts.push(bounds.map_or(0, |bounds| table.walk(None, bounds, false).count()));
+            }
+        }
+        // Lower ends that have the row: included, and none at all; upper ends: all but excluding it.
+        assert_eq!(counts.iter().sum::<usize>(), 3 * 5, "{counts:?}");
+    }
 }

@@ -1,5 +1,5 @@
-//! What the filters, projections, assignments and aggregates of an operation make of a row: the meaning of [`crate::op`], for
-//! whoever holds the rows. A shard does, and so does a session with its temporary tables.
+//! What the filters, projections, assignments and aggregates of an operation make of a row: the meaning of [`crate::op`] in
+//! a shard, and in a session for its temporary tables.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use types::{ColumnType, RowLayout, RowView, ShardId, Table, Value, ValueRef};
 use crate::Refusal;
 use crate::op::{Assignment, Columns, GroupBatch, OpResult, RowBatch, Scan, ScanOutput};
 
-/// What a scan has found so far.
+/// The rows or groups that a scan has found.
 pub struct ScanAnswer {
     shard: ShardId,
     found: u64,
@@ -35,7 +35,7 @@ enum Output {
 struct Group {
     values: Vec<Value>,
     states: Vec<AggregateState>,
-    /// What the scan's program has not yet moved into the states.
+    /// Sums that the program of the scan has not yet moved into the states.
     partials: Vec<Partial>,
 }
 
@@ -58,7 +58,7 @@ impl<'e> Evaluator<'e> {
             ScanOutput::Groups { aggregates, .. } => aggregates,
         };
         let filter = scan.filter.as_ref();
-        // A scan that goes on has many rows.
+        // A resumed scan has many rows.
         let interpreted = if scan.resume.is_some() { 0 } else { ROWS_INTERPRETED };
         Evaluator { filter, aggregates, program: None, interpreted }
     }
@@ -208,7 +208,7 @@ impl ScanAnswer {
         Ok(())
     }
 
-    /// `next`: where the scan goes on.
+    /// `next`: where the scan resumes.
     pub fn finish(self, next: Option<Bytes>) -> OpResult {
         match self.output {
             Output::Rows(mut batch) => {
@@ -248,7 +248,7 @@ pub fn passes_here(
     }
 }
 
-/// Runs code of a statement, which may have faults: a panic refuses the statement, and what `f` has changed is dropped
+/// Runs code of a statement, which may have faults: a panic refuses the statement, and the data that `f` has changed is dropped
 /// with it. `f` reads rows and changes only the statement's own data.
 pub fn contained<T>(f: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
     contain(f).unwrap_or_else(|panicked| Err(Refusal::Eval(EvalError::panicked(&panicked))))

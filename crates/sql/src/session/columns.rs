@@ -65,6 +65,13 @@ impl Session {
         let catalogue = self.catalogue();
         let mut binder = Binder::new(&catalogue, &self.environment, &*self, &[]);
         for operation in &alter.operations {
+            if let AlterOperation::Options(options) = operation {
+                set_options(&mut binder, &mut planned, options)?;
+            }
+        }
+        // Columns that the statement defines have the character set that it gives the table.
+        let before = Table { collation: planned.collation, ..table.clone() };
+        for operation in &alter.operations {
             match operation {
                 AlterOperation::RenameColumn { old_name, new_name } => {
                     let position = position_of(table, old_name)?;
@@ -88,7 +95,7 @@ impl Session {
                 }
                 AlterOperation::ModifyColumn { column, position } => {
                     let place = position_of(table, &column.name)?;
-                    let new = modified(&mut binder, table, place, column)?;
+                    let new = modified(&mut binder, &before, place, column)?;
                     let Some(new) = new.filter(|_| stays(table, place, position)) else {
                         return Ok(None);
                     };
@@ -96,14 +103,11 @@ impl Session {
                 }
                 AlterOperation::ChangeColumn { old_name, column, position } => {
                     let place = position_of(table, old_name)?;
-                    let new = modified(&mut binder, table, place, column)?;
+                    let new = modified(&mut binder, &before, place, column)?;
                     let Some(new) = new.filter(|_| stays(table, place, position)) else {
                         return Ok(None);
                     };
                     planned.columns[place] = new;
-                }
-                AlterOperation::Options(options) => {
-                    set_options(&mut binder, &mut planned, options)?
                 }
                 _ => {}
             }

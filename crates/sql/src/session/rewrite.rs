@@ -49,11 +49,7 @@ impl Session {
         table: &Arc<Table>,
     ) -> Result<u64, Failure> {
         if alter.algorithm.as_deref() == Some("INSTANT") {
-            return Err(SqlError::new(
-                1845,
-                "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE.",
-            )
-            .into());
+            return Err(no_instant().into());
         }
         let renamed = self.rename_target(alter, table)?;
         let altered = self.rewritten(alter, table)?;
@@ -122,9 +118,7 @@ impl Session {
         if self.committed_rows(&text, collation).await?.is_empty() {
             return Ok(());
         }
-        let message =
-            format!("Incorrect datetime value: '0000-00-00' for column '{column}' at row 1");
-        Err(SqlError::new(code::ER_TRUNCATED_WRONG_VALUE, message).into())
+        Err(zero_date(column).into())
     }
 
     /// Makes the empty copy.
@@ -557,6 +551,20 @@ impl Filler {
         });
         Ok(rows.collect())
     }
+}
+
+/// 1845.
+pub(super) fn no_instant() -> SqlError {
+    SqlError::new(
+        1845,
+        "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE.",
+    )
+}
+
+/// 1292 for rows that get a new column of zero dates.
+pub(super) fn zero_date(column: &str) -> SqlError {
+    let message = format!("Incorrect datetime value: '0000-00-00' for column '{column}' at row 1");
+    SqlError::new(code::ER_TRUNCATED_WRONG_VALUE, message)
 }
 
 fn batch(ops: Vec<Op>) -> Batch {

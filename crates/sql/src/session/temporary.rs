@@ -125,6 +125,9 @@ impl Session {
             }
             Statement::AlterTable(alter) => {
                 let table = self.temporary_named(&alter.table)?;
+                if alter.algorithm.as_deref() == Some("INSTANT") {
+                    return Some(Err(super::rewrite::no_instant().into()));
+                }
                 Some(self.alter_temporary(&table, &alter.operations).await)
             }
             Statement::CreateIndex { table, index } => {
@@ -350,6 +353,11 @@ impl Session {
             warnings.into_iter().for_each(|warning| self.push_condition(warning));
             altered
         };
+        if let Some(column) = &altered.zero_date
+            && 0 < self.client.temporary_row_count(table.id)
+        {
+            return Err(super::rewrite::zero_date(column).into());
+        }
         if let Some((database, name)) = self.new_temporary_name(table, operations)? {
             (altered.table.database, altered.table.name) = (database, name);
         }
@@ -417,7 +425,8 @@ impl Session {
         let copier = context.new_copier(table, copy)?;
         let layout = table.row_layout();
         let mut cursor = context.client().whole_rows(table);
-        let mut row_count = 0;
+        let (mut row_count, mut sequence_next) = (0, 0);
+        let sequence = copier.table.auto_increment.as_ref().map(|own| usize::from(own.column));
         loop {
             let batch = cursor.next(context.client()).await.map_err(|own| context.refused(own))?;
             let Some(batch) = batch else { break };
@@ -430,6 +439,10 @@ impl Session {
                     copier.copied(&mut context, (table, &layout), row, row_count, &mut warnings);
                 let copied = copied.await?;
                 context.warnings.append(&mut warnings);
+                let value = sequence.map(|column| copier.value(&copied, column));
+                if let Some(value) = value.and_then(|value| u64::try_from(value).ok()) {
+                    sequence_next = value.saturating_add(1).max(sequence_next);
+                }
                 let change = copier.replacement(None, copied);
                 let ops = copier.ops(&catalogue, &change);
                 let batch = client::Batch { ops, ..client::Batch::default() };
@@ -439,6 +452,9 @@ impl Session {
             }
             context.check_killed()?;
         }
+        let client = context.client();
+        let raised = client.raise_auto_increment(&copier.table, sequence_next).await;
+        raised.map_err(|own| context.refused(own))?;
         context.client().commit().await.map_err(|own| context.refused(own))?;
         let (_, warnings) = context.into_parts();
         warnings.into_iter().for_each(|warning| self.push_condition(warning));

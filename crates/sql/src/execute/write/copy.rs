@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use client::{Op, Refusal};
 use types::convert::SqlWarning;
-use types::{Catalogue, ColumnSource, CopyState, RowLayout, RowView, Table, TableCopy, Value};
+use types::{
+    Catalogue, ColumnSource, CopyState, RowLayout, RowView, Table, TableCopy, Value, ValueRef,
+};
 
 use super::{NewRow, RowChange, Storing, row_keys, store_value};
 use crate::bind::Binder;
@@ -209,6 +211,17 @@ impl RowCopier {
     /// A row of the copy that is written, over the same row if it is there.
     pub fn replacement(&self, there: Option<Vec<u8>>, row: Vec<u8>) -> RowChange {
         RowChange { encoded: row, ..RowChange::new(there, Some(NewRow::default())) }
+    }
+
+    /// The integer that a copied row has in a column, rounded; 0 for anything but a number.
+    pub fn value(&self, row: &[u8], column: usize) -> i128 {
+        match RowView::new(&self.layout, row).get(column) {
+            ValueRef::Int(value) => value.into(),
+            ValueRef::UInt(value) => value.into(),
+            ValueRef::Double(value) => value as i128,
+            ValueRef::Float(value) => value as i128,
+            _ => 0,
+        }
     }
 
     /// The primary key of a copied row.
