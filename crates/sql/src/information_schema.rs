@@ -371,7 +371,7 @@ pub fn shown_indexes(table: &Table) -> Vec<&types::Index> {
     let mut indexes = table.indexes_as_shown();
     indexes.retain(|index| {
         index.state == IndexState::Public
-            && index.parts.iter().all(|part| !table.columns[usize::from(part.column)].hidden)
+            && index.parts.iter().all(|part| !table.columns[usize::from(part.column)].is_row_id())
     });
     indexes
 }
@@ -546,7 +546,7 @@ fn statistics_rows(table: &Table, known: Option<&TableStatistics>) -> Vec<Vec<Va
                 text(&table.database),
                 text(&index.name),
                 number(number_in_index as u64 + 1),
-                text(&column.name),
+                show::key_column(column),
                 text(if part.descending { "D" } else { "A" }),
                 show::cardinality(known, index, number_in_index + 1),
                 part.prefix.map_or(Value::Null, |prefix| number(u64::from(prefix))),
@@ -556,7 +556,7 @@ fn statistics_rows(table: &Table, known: Option<&TableStatistics>) -> Vec<Vec<Va
                 text(""),
                 text(&index.comment),
                 text("YES"),
-                Value::Null,
+                show::key_expression(column),
             ]);
         }
     }

@@ -40,6 +40,8 @@ pub struct Plan {
     pub param_kinds: Option<Vec<ParamKind>>,
     /// Parameters of LIMIT that the plan was made for, each with its [`magnitude`].
     pub limit_sizes: Vec<(u16, u32)>,
+    /// Parameters that must have these values: they are part of an expression that a key has.
+    pub fixed_params: Vec<(u16, Value)>,
     /// Parameters of which it assumes that they are no texts with characters beyond ASCII.
     pub ascii_params: Vec<u16>,
     /// May the plan be run again? Not if a value of the moment was built in (a user variable's type, say).

@@ -138,6 +138,7 @@ mod tests {
             age_max_micros: 0,
             param_kinds: None,
             limit_sizes: Vec::new(),
+            fixed_params: Vec::new(),
             ascii_params: Vec::new(),
             reusable: true,
             warnings: Vec::new(),

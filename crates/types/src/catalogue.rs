@@ -315,6 +315,21 @@ impl Wire for Column {
 }
 
 impl Column {
+    /// The hidden column of a key part that is an expression.
+    pub fn is_functional(&self) -> bool {
+        self.hidden && self.generated.is_some()
+    }
+    /// Its name, or the expression that such a part is.
+    pub fn shown_name(&self) -> &str {
+        match &self.generated {
+            Some(generated) if self.hidden => &generated.expression.text,
+            _ => &self.name,
+        }
+    }
+    /// The hidden row number of a table without a primary key.
+    pub fn is_row_id(&self) -> bool {
+        self.hidden && self.generated.is_none()
+    }
     /// The type as MySQL 8 spells it: of the widths only that of TINYINT(1) is shown.
     pub fn type_name(&self) -> String {
         match (&self.column_type, self.display_width) {

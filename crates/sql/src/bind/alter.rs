@@ -12,6 +12,7 @@ use types::{
 
 use super::Binder;
 use super::column_expression::{Owner, named_columns};
+use super::functional::dependent;
 use super::table::collation_of;
 use crate::error::{SqlError, code};
 use crate::parser::ast::{self, AlterOperation, ColumnPosition, KeyPartTarget, TypeKind};
@@ -116,7 +117,8 @@ impl Binder<'_> {
         let mut zero_date = None;
         for (position, column) in altered.columns.iter().enumerate() {
             let origin = match column.hidden {
-                true => table.columns.iter().position(|own| own.hidden),
+                true if column.is_functional() => None,
+                true => table.columns.iter().position(types::Column::is_row_id),
                 false => origins[position],
             };
             sources.push(match (origin, &column.default) {
@@ -291,6 +293,12 @@ pub fn check_expressions(table: &Table, operations: &[AlterOperation]) -> Result
         };
         let Some(own) = named(text).into_iter().find(|own| gone.contains(own)) else { continue };
         let name = &table.columns[own].name;
+        if column.is_functional() {
+            match is_key_dropped(table, place, operations) {
+                true => continue,
+                false => return Err(dependent(name)),
+            }
+        }
         return Err(match is_generated {
             true => {
                 SqlError::new(3108, format!("Column '{name}' has a generated column dependency."))
@@ -306,6 +314,19 @@ pub fn check_expressions(table: &Table, operations: &[AlterOperation]) -> Result
         });
     }
     Ok(())
+}
+
+/// Does the statement drop the key that a hidden column belongs to?
+fn is_key_dropped(table: &Table, column: usize, operations: &[AlterOperation]) -> bool {
+    let has_it =
+        |index: &&types::Index| index.parts.iter().any(|part| usize::from(part.column) == column);
+    let Some(index) = table.indexes.iter().find(has_it) else { return true };
+    operations.iter().any(|operation| match operation {
+        AlterOperation::DropIndex(name) | AlterOperation::DropConstraint(name) => {
+            name.eq_ignore_ascii_case(&index.name)
+        }
+        _ => false,
+    })
 }
 
 /// What MODIFY, CHANGE, SET DEFAULT and RENAME COLUMN make of the columns, those that go and those that come, in their order. As in MySQL

@@ -23,6 +23,8 @@ pub enum Owner<'n> {
     Check(&'n str),
     Default(&'n str),
     Generated(&'n str),
+    /// A part of the key of this name.
+    Index(&'n str),
 }
 
 /// Functions whose value depends on more than their arguments: only DEFAULT may call them.
@@ -102,6 +104,10 @@ impl Owner<'_> {
                     "Default value expression of column '{name}' contains a disallowed function: {function}."
                 ),
             ),
+            Owner::Index(name) => SqlError::new(
+                3758,
+                format!("Expression of functional index '{name}' contains a disallowed function."),
+            ),
             Owner::Generated(name) => SqlError::new(
                 3763,
                 format!(
@@ -126,6 +132,10 @@ impl Owner<'_> {
                     "Default value expression of column '{name}' contains a disallowed function."
                 ),
             ),
+            Owner::Index(name) => SqlError::new(
+                3758,
+                format!("Expression of functional index '{name}' contains a disallowed function."),
+            ),
             Owner::Generated(name) => SqlError::new(
                 3102,
                 format!("Expression of generated column '{name}' contains a disallowed function."),
@@ -148,6 +158,10 @@ impl Owner<'_> {
                     "Default value expression of column '{name}' cannot refer user or system variables."
                 ),
             ),
+            Owner::Index(name) => SqlError::new(
+                3758,
+                format!("Expression of functional index '{name}' contains a disallowed function."),
+            ),
             Owner::Generated(name) => SqlError::new(
                 3765,
                 format!(
@@ -167,6 +181,10 @@ impl Owner<'_> {
             Owner::Default(name) => SqlError::new(
                 3771,
                 format!("Default value expression of column '{name}' cannot refer to a row value."),
+            ),
+            Owner::Index(name) => SqlError::new(
+                3800,
+                format!("Expression of functional index '{name}' cannot refer to a row value."),
             ),
             Owner::Generated(name) => SqlError::new(
                 3764,
@@ -188,6 +206,10 @@ impl Owner<'_> {
                     "Default value expression of column '{name}' cannot refer to an auto-increment column."
                 ),
             ),
+            Owner::Index(name) => SqlError::new(
+                3760,
+                format!("Functional index '{name}' cannot refer to an auto-increment column."),
+            ),
             Owner::Generated(name) => SqlError::new(
                 3109,
                 format!("Generated column '{name}' cannot refer to auto-increment column."),
@@ -205,17 +227,18 @@ impl Owner<'_> {
                     column.column
                 ),
             ),
-            Owner::Default(_) | Owner::Generated(_) => {
+            Owner::Default(_) | Owner::Generated(_) | Owner::Index(_) => {
                 SqlError::unknown_column(&super::names::written(column), self.place())
             }
         }
     }
 
-    fn place(self) -> &'static str {
+    pub fn place(self) -> &'static str {
         match self {
             Owner::Check(_) => "check constraint",
             Owner::Default(_) => "default value expression",
             Owner::Generated(_) => "generated column function",
+            Owner::Index(_) => "functional index",
         }
     }
 
@@ -442,7 +465,7 @@ impl Binder<'_> {
     }
 
     /// An expression of the catalogue, perhaps as a part of another one, over the columns of its table.
-    fn kept(
+    pub fn kept(
         &mut self,
         expression: &ColumnExpression,
         place: &'static str,
@@ -548,7 +571,7 @@ fn check_column(
                 3107,
                 "Generated column can refer only to generated columns defined prior to it.",
             ),
-            Owner::Default(own) | Owner::Check(own) => SqlError::new(
+            Owner::Default(own) | Owner::Check(own) | Owner::Index(own) => SqlError::new(
                 3767,
                 format!(
                     "Default value expression of column '{own}' cannot refer to a column defined after it if that \

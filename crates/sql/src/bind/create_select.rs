@@ -165,7 +165,7 @@ fn taken_over(table: &Table, position: usize) -> Column {
 }
 
 /// The type a computed value is stored with.
-fn created_type(announced: &ColumnType, is_open: bool) -> ColumnType {
+pub fn created_type(announced: &ColumnType, is_open: bool) -> ColumnType {
     let size_of = |bytes: u64| match bytes {
         0..=65_535 => 65_535,
         65_536..=16_777_215 => 16_777_215,

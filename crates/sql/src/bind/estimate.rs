@@ -187,6 +187,7 @@ impl Binder<'_> {
         limit: Option<f64>,
         allowed: &[bool],
     ) -> AccessPlan {
+        let terms = self.with_functional_keys(table, terms);
         let (candidates, possible) = access::candidates(table, &terms, wanted, allowed);
         let formal = access::best(&candidates);
         let bounds_or_orders =

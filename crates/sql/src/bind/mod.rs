@@ -32,6 +32,7 @@ mod expr;
 pub mod foreign_key;
 mod from;
 mod function;
+pub mod functional;
 mod group;
 mod join;
 mod joined_change;
@@ -183,6 +184,8 @@ pub struct Binder<'a> {
     values: &'a [Value],
     /// Parameters that did so, each with its magnitude.
     limit_sizes: Vec<(u16, u32)>,
+    /// Parameters whose values the plan depends on.
+    fixed_params: Vec<u16>,
     /// Parameters whose texts meet another character set: the plan holds where they have ASCII
     /// characters only.
     ascii_params: Vec<u16>,
@@ -238,6 +241,7 @@ impl<'a> Binder<'a> {
             has_variables: false,
             values: &[],
             limit_sizes: Vec::new(),
+            fixed_params: Vec::new(),
             ascii_params: Vec::new(),
         }
     }
@@ -305,6 +309,7 @@ impl<'a> Binder<'a> {
         let known = self.weighed.iter().map(|table| self.session.statistics(*table));
         let age_max_micros =
             known.map(|known| TableStatistics::age_max_micros(known.as_deref())).min().unwrap_or(0);
+        let fixed_params = self.fixed_values();
         Plan {
             kind,
             param_count: u16::try_from(self.param_kinds.len()).expect("parameters are counted"),
@@ -315,6 +320,7 @@ impl<'a> Binder<'a> {
             age_max_micros,
             weighed: self.weighed,
             param_kinds: self.kinds_matter.then(|| self.param_kinds.to_vec()),
+            fixed_params,
             limit_sizes: self.limit_sizes,
             ascii_params: self.ascii_params,
             reusable: self.reusable,

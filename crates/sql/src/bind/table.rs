@@ -516,6 +516,7 @@ impl Binder<'_> {
         });
         check_key_length(table, &table.indexes[0].parts)?;
         for definition in secondary_keys(create) {
+            let definition = self.with_functional_columns(&definition, table)?;
             let index = index_definition(table, &definition)?;
             table.indexes.push(index);
         }
@@ -556,7 +557,7 @@ fn secondary_keys(create: &ast::CreateTable) -> Vec<ast::IndexDefinition> {
 fn key_count(table: &Table) -> usize {
     let is_shown = |index: &&Index| {
         !matches!(index.state, IndexState::Dropping | IndexState::Ending)
-            && index.parts.iter().all(|part| !table.columns[usize::from(part.column)].hidden)
+            && index.parts.iter().all(|part| !table.columns[usize::from(part.column)].is_row_id())
     };
     table.indexes.iter().filter(is_shown).count()
 }
@@ -657,9 +658,9 @@ fn index_parts(
     let mut parts: Vec<IndexPart> = Vec::new();
     for part in &definition.parts {
         let ast::KeyPartTarget::Column { name, prefix_length } = &part.target else {
-            return Err(SqlError::not_supported("functional index"));
+            return Err(SqlError::new(3756, "The primary key cannot be a functional index"));
         };
-        let position = table.column_named(name).filter(|&own| !table.columns[own].hidden);
+        let position = table.column_named(name).filter(|&own| !table.columns[own].is_row_id());
         let Some(position) = position else {
             return Err(SqlError::new(
                 code::ER_KEY_COLUMN_DOES_NOT_EXITS,
@@ -839,7 +840,7 @@ fn auto_increment(create: &ast::CreateTable, table: &mut Table) -> Result<(), Sq
                 && matches!(table.columns[own].default, ColumnDefault::AutoIncrement)
         })
         .collect();
-    let hidden = table.columns.iter().position(|column| column.hidden);
+    let hidden = table.columns.iter().position(Column::is_row_id);
     let column = match (generated.as_slice(), hidden) {
         ([], None) => return Ok(()),
         ([], Some(hidden)) => hidden,

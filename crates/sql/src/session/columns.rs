@@ -11,6 +11,7 @@ use types::{AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Index, 
 use super::Session;
 use crate::bind::Binder;
 use crate::bind::alter::{check_expressions, position_of};
+use crate::bind::functional;
 use crate::bind::table::{
     check_key_length, check_name, check_row_size, check_table_comment, collation_of, engine_name,
 };
@@ -71,6 +72,9 @@ impl Session {
         }
         // Columns that the statement defines have the character set that it gives the table.
         let before = Table { collation: planned.collation, ..table.clone() };
+        if changes_functional_keys(table, &alter.operations) {
+            return Ok(None);
+        }
         for operation in &alter.operations {
             match operation {
                 AlterOperation::RenameColumn { old_name, new_name } => {
@@ -125,6 +129,23 @@ impl Session {
         }
         Ok(Some(planned))
     }
+}
+
+/// Does a hidden column come, go, or get another type with the columns that its expression names?
+fn changes_functional_keys(table: &Table, operations: &[AlterOperation]) -> bool {
+    let is_functional = |name: &str| {
+        table.index_named(name).is_some_and(|index| functional::is_functional(table, index))
+    };
+    operations.iter().any(|operation| match operation {
+        AlterOperation::AddIndex(index) => functional::has_expressions(index),
+        AlterOperation::DropIndex(name) | AlterOperation::DropConstraint(name) => {
+            is_functional(name)
+        }
+        AlterOperation::ModifyColumn { .. } | AlterOperation::ChangeColumn { .. } => {
+            table.columns.iter().any(Column::is_functional)
+        }
+        _ => false,
+    })
 }
 
 /// Do FIRST and AFTER leave the column where it is?

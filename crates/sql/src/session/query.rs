@@ -303,6 +303,7 @@ pub(super) fn fits(plan: &Plan, params: &[Value]) -> bool {
             .limit_sizes
             .iter()
             .all(|(param, size)| magnitude(&params[usize::from(*param)]) == *size)
+        && plan.fixed_params.iter().all(|(param, value)| params[usize::from(*param)] == *value)
         && plan.ascii_params.iter().all(|param| is_ascii(&params[usize::from(*param)]))
 }
 

@@ -13,6 +13,7 @@ use super::columns::Described;
 use super::constraints::{CheckSteps, Constraint, constraint_named};
 use super::foreign_keys::drop_key;
 use crate::bind::alter::check_changed_once;
+use crate::bind::functional::{has_expressions, is_functional};
 use crate::bind::table::{check_name, check_written_name, collation_of, index_definition};
 use crate::bind::view::{find_base_view, find_view};
 use crate::bind::{Binder, find_base_table, find_table};
@@ -95,13 +96,21 @@ impl Session {
                 Ok(0)
             }
             Statement::CreateIndex { table, index } => {
+                if has_expressions(index) {
+                    let operations = vec![ast::AlterOperation::AddIndex(index.clone())];
+                    return self.alter_table(&altering(table, operations)).await.map(|_| 0);
+                }
                 let table = self.own_table(table)?;
                 self.add_index(&table, index).await?;
                 Ok(0)
             }
             Statement::DropIndex { name, table } => {
-                let table = self.own_table(table)?;
-                self.drop_index(&table, name).await?;
+                let own = self.own_table(table)?;
+                if own.index_named(name).is_some_and(|index| is_functional(&own, index)) {
+                    let operations = vec![ast::AlterOperation::DropIndex(name.clone())];
+                    return self.alter_table(&altering(table, operations)).await.map(|_| 0);
+                }
+                self.drop_index(&own, name).await?;
                 Ok(0)
             }
             Statement::AlterTable(alter) => self.alter_table(alter).await,
@@ -749,6 +758,11 @@ impl Session {
     fn newest(&self, table: &Arc<Table>) -> Arc<Table> {
         self.catalogue().table_by_id(table.id).cloned().unwrap_or_else(|| table.clone())
     }
+}
+
+/// An ALTER TABLE of these operations.
+fn altering(table: &ast::ObjectName, operations: Vec<ast::AlterOperation>) -> ast::AlterTable {
+    ast::AlterTable { table: table.clone(), operations, algorithm: None, lock: None }
 }
 
 /// AUTO_INCREMENT = n of a table that has such a column.

@@ -214,7 +214,11 @@ fn index_text(table: &Table, index: &Index) -> String {
         .parts
         .iter()
         .map(|part| {
-            let mut text = quoted(&table.columns[usize::from(part.column)].name);
+            let column = &table.columns[usize::from(part.column)];
+            let mut text = match &column.generated {
+                Some(generated) if column.hidden => format!("({})", generated.expression.text),
+                _ => quoted(&column.name),
+            };
             if let Some(prefix) = part.prefix {
                 let _ = write!(text, "({prefix})");
             }

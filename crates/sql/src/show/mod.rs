@@ -832,7 +832,7 @@ fn index_table(table: &types::Table, known: Option<&TableStatistics>) -> Table {
                 number(u64::from(index.kind == IndexKind::Ordinary)),
                 text(&index.name),
                 number(position as u64 + 1),
-                text(&column.name),
+                key_column(column),
                 text(if part.descending { "D" } else { "A" }),
                 cardinality(known, index, position + 1),
                 part.prefix.map_or(Value::Null, |prefix| number(u64::from(prefix))),
@@ -842,11 +842,24 @@ fn index_table(table: &types::Table, known: Option<&TableStatistics>) -> Table {
                 text(""),
                 text(&index.comment),
                 text("YES"),
-                Value::Null,
+                key_expression(column),
             ]);
         }
     }
     answer
+}
+
+/// The column of a key part; NULL for one that is an expression.
+pub fn key_column(column: &Column) -> Value {
+    if column.is_functional() { Value::Null } else { text(&column.name) }
+}
+
+/// The expression of a key part; NULL for a column.
+pub fn key_expression(column: &Column) -> Value {
+    match &column.generated {
+        Some(generated) if column.hidden => text(escaped(&generated.expression.text)),
+        _ => Value::Null,
+    }
 }
 
 /// A table of information_schema as DESCRIBE sees it.

@@ -692,7 +692,7 @@ impl<'p> Describer<'p> {
         let part_names: Vec<&str> = index
             .parts
             .iter()
-            .map(|part| table.columns[usize::from(part.column)].name.as_str())
+            .map(|part| table.columns[usize::from(part.column)].shown_name())
             .collect();
         let is_keyed = matches!(path.access_type, "const" | "ref" | "range");
         let mut references = Vec::new();
@@ -992,20 +992,27 @@ fn whole(estimate: f64) -> u64 {
     estimate.round().max(1.0) as u64
 }
 
+fn qualified_column(alias: &str, column: &types::Column) -> String {
+    match column.is_functional() {
+        true => column.shown_name().to_owned(),
+        false => qualified(alias, &column.name),
+    }
+}
+
 fn qualified(alias: &str, column: &str) -> String {
     if alias.is_empty() { column.to_string() } else { format!("{alias}.{column}") }
 }
 
 /// The columns of whole rows of a table.
 fn table_scope(alias: &str, table: &types::Table) -> Scope {
-    let columns = table.columns.iter().map(|column| qualified(alias, &column.name));
+    let columns = table.columns.iter().map(|column| qualified_column(alias, column));
     Scope { columns: columns.collect() }
 }
 
 /// The columns of a table that are read.
 fn read_scope(alias: &str, source: &TableSource) -> Scope {
-    let name = |column: &u16| source.table.columns[usize::from(*column)].name.as_str();
-    let columns = source.columns.iter().map(|column| qualified(alias, name(column)));
+    let own = |column: &u16| &source.table.columns[usize::from(*column)];
+    let columns = source.columns.iter().map(|column| qualified_column(alias, own(column)));
     Scope { columns: columns.collect() }
 }
 
