@@ -75,7 +75,10 @@ impl Session {
         table: &Arc<Table>,
         index: &Index,
     ) -> Result<Arc<Catalogue>, Refusal> {
-        self.fill_entries(table, index).await?;
+        let makes_room = self.set_background(true);
+        let filled = self.fill_entries(table, index).await;
+        self.set_background(makes_room);
+        filled?;
         if matches!(index.kind, IndexKind::Unique { .. }) {
             // Where rows had just gone, or have no entry any more, nothing was written that the disks were waited for: after a failure
             // of the power they would be back, and a key that is public by then without them.
@@ -105,6 +108,7 @@ impl Session {
             catalogue.table_by_id(entries).ok_or(Refusal::SchemaChanged { table: table.id })?;
         // The rows are read at one snapshot by a session of their own; each is looked at again under its lock.
         let mut reader = self.client().session();
+        reader.set_background(true);
         let mut cursor = reader.whole_rows(table);
         while let Some(batch) = cursor.next(&mut reader).await? {
             let ScanBatch::Rows(batch) = batch else { unreachable!("rows were asked for") };

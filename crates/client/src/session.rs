@@ -45,6 +45,7 @@ pub struct Session {
     durability: Option<Durability>,
     /// A request was sent whose reply was not taken (its task was dropped in between).
     busy: bool,
+    makes_room: bool,
     pub(crate) temporary: TemporaryTables,
     /// KILL came since the statement began.
     is_cancelled: Rc<Cell<bool>>,
@@ -78,6 +79,7 @@ impl Session {
             in_transaction: false,
             durability: None,
             busy: false,
+            makes_room: false,
         }
     }
 
@@ -102,6 +104,12 @@ impl Session {
     /// When the session's commits are acknowledged from now on; None: as the cluster is configured. Returns the level before.
     pub fn set_durability(&mut self, level: Option<Durability>) -> Option<Durability> {
         std::mem::replace(&mut self.durability, level)
+    }
+
+    /// Whether the session works in the background from now on: after each request it makes room for others, as a long transaction
+    /// does. Returns whether it did before.
+    pub fn set_background(&mut self, makes_room: bool) -> bool {
+        std::mem::replace(&mut self.makes_room, makes_room)
     }
 
     async fn request(&mut self, request: Request) -> Reply {
@@ -212,7 +220,7 @@ impl Session {
                 if commit {
                     self.temporary.commit();
                 }
-                if LONG_TRANSACTION < self.operation_count {
+                if self.makes_room || LONG_TRANSACTION < self.operation_count {
                     self.make_room(began, requests_before).await;
                 }
                 Ok(result)
@@ -288,9 +296,13 @@ impl Session {
             return Ok(());
         }
         self.in_transaction = false;
+        let (began, requests_before) = (self.client.now(), self.client.request_count());
         match self.request(Request::Commit { durability }).await {
             Reply::Done => {
                 self.temporary.commit();
+                if self.makes_room {
+                    self.make_room(began, requests_before).await;
+                }
                 Ok(())
             }
             Reply::Refused(refusal) => {
@@ -464,7 +476,7 @@ mod tests {
     }
 
     /// Executes a batch that is answered 300 microseconds later; returns the time until the session continues after that.
-    fn rest(operations: usize, others_ask: bool) -> u64 {
+    fn rest(operations: usize, others_ask: bool, is_background: bool) -> u64 {
         let config = ClusterConfig {
             cluster: ClusterId(1),
             nodes: Vec::new(),
@@ -478,6 +490,7 @@ mod tests {
         let mut executor = Executor::new();
         let done = Rc::new(Cell::new(false));
         let (mut session, told) = (client.session(), Rc::clone(&done));
+        session.set_background(is_background);
         executor.spawn(Box::pin(async move {
             session.execute(batch(operations)).await.expect("executed");
             told.set(true);
@@ -504,11 +517,14 @@ mod tests {
         panic!("it rests for ever")
     }
 
-    /// A long transaction rests twice as long as it worked, while others ask for something; a short one never does.
+    /// A long transaction, and a session in the background, rest twice as long as they worked while others ask for something; a short
+    /// transaction never does.
     #[test]
     fn long_transactions_make_room() {
-        assert_eq!(rest(LONG_TRANSACTION + 1, true), 600);
-        assert_eq!(rest(LONG_TRANSACTION + 1, false), 0);
-        assert_eq!(rest(LONG_TRANSACTION, true), 0);
+        assert_eq!(rest(LONG_TRANSACTION + 1, true, false), 600);
+        assert_eq!(rest(LONG_TRANSACTION + 1, false, false), 0);
+        assert_eq!(rest(LONG_TRANSACTION, true, false), 0);
+        assert_eq!(rest(1, true, true), 600);
+        assert_eq!(rest(1, false, true), 0);
     }
 }

@@ -259,8 +259,10 @@ impl Session {
         };
         // The definition that uses the rows outlives a failure of the power, so they must.
         filler.writer.set_durability(Some(Durability::Always));
+        filler.writer.set_background(true);
         // The rows are read at one snapshot by a session of their own; each is looked at again under its lock.
         let mut reader = context.node().session();
+        reader.set_background(true);
         let mut cursor = reader.whole_rows(&filler.table);
         loop {
             let batch = cursor.next(&mut reader).await.map_err(|own| context.refused(own))?;

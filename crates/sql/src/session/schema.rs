@@ -113,7 +113,10 @@ impl Session {
                 self.drop_index(&own, name).await?;
                 Ok(0)
             }
-            Statement::AlterTable(alter) => self.alter_table(alter).await,
+            Statement::AlterTable(alter) => {
+                check_online_options(alter)?;
+                self.alter_table(alter).await
+            }
             _ => unreachable!("only definitions come here"),
         }
     }
@@ -636,6 +639,10 @@ impl Session {
             };
             return Err(SqlError::not_supported(refused).into());
         }
+        let is_instant = alter.algorithm.as_deref() == Some("INSTANT");
+        if is_instant && (!steps.added.is_empty() || planned_keys(alter)) {
+            return Err(super::rewrite::no_instant().into());
+        }
         check_sequence(table, &planned)?;
         self.check_dropped_index(&without_dropped_keys(table, &planned), &planned)?;
         let is_described = !to.equals(&from);
@@ -760,6 +767,16 @@ impl Session {
     }
 }
 
+/// The table stays open to readers and writers: a LOCK that keeps them out is refused by its name.
+pub(super) fn check_online_options(alter: &ast::AlterTable) -> Result<(), SqlError> {
+    match alter.lock.as_deref() {
+        Some(lock @ ("SHARED" | "EXCLUSIVE")) => {
+            Err(SqlError::not_supported(format!("LOCK={lock}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// An ALTER TABLE of these operations.
 fn altering(table: &ast::ObjectName, operations: Vec<ast::AlterOperation>) -> ast::AlterTable {
     ast::AlterTable { table: table.clone(), operations, algorithm: None, lock: None }
@@ -778,6 +795,12 @@ pub(super) fn written_value(operations: &[ast::AlterOperation]) -> Option<u64> {
         _ => None,
     });
     values.next_back()
+}
+
+/// Does the statement read the rows for new foreign keys or CHECKs?
+fn planned_keys(alter: &ast::AlterTable) -> bool {
+    use ast::AlterOperation as A;
+    alter.operations.iter().any(|own| matches!(own, A::AddForeignKey(_) | A::AddCheck(_)))
 }
 
 fn has_key(table: &Table, name: &str) -> bool {

@@ -125,6 +125,9 @@ impl Session {
             }
             Statement::AlterTable(alter) => {
                 let table = self.temporary_named(&alter.table)?;
+                if let Err(error) = super::schema::check_online_options(alter) {
+                    return Some(Err(error.into()));
+                }
                 if alter.algorithm.as_deref() == Some("INSTANT") {
                     return Some(Err(super::rewrite::no_instant().into()));
                 }
