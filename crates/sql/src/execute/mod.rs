@@ -11,6 +11,7 @@ pub mod budget;
 mod change;
 mod context;
 mod delete;
+pub mod delimited;
 pub mod evaluate;
 mod grace;
 mod groups;
