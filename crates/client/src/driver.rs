@@ -16,6 +16,7 @@ use types::{Catalogue, CommitId, GroupId, Lineage, NodeId, ShardId, Table, Table
 use crate::compute::Computers;
 use crate::lock_queue::LockQueue;
 use crate::sequence::Sequence;
+use crate::server_files::{KeptFiles, ServerFiles};
 use crate::session::Session;
 use crate::temp_files::{MemoryFiles, TempFiles};
 
@@ -45,6 +46,7 @@ pub(crate) struct Shared {
     random: Cell<u64>,
     computers: RefCell<Option<Arc<dyn Computers>>>,
     pub(crate) temp_files: RefCell<Arc<dyn TempFiles>>,
+    pub(crate) server_files: RefCell<Arc<dyn ServerFiles>>,
     pub(crate) sequences: RefCell<BTreeMap<TableId, Sequence>>,
     /// Those that wait for user-level locks, by name.
     pub(crate) lock_queues: RefCell<BTreeMap<String, LockQueue>>,
@@ -93,6 +95,7 @@ impl Client {
             random: Cell::new(seed),
             computers: RefCell::new(None),
             temp_files: RefCell::new(Arc::new(MemoryFiles::default())),
+            server_files: RefCell::new(Arc::new(KeptFiles::default())),
             sequences: RefCell::new(BTreeMap::new()),
             lock_queues: RefCell::new(BTreeMap::new()),
             locks_purged: Cell::default(),

@@ -16,6 +16,7 @@ mod locking;
 mod rows;
 mod scan;
 mod sequence;
+mod server_files;
 mod session;
 pub mod task;
 mod temp_files;
@@ -40,6 +41,7 @@ pub use protocol::restart::{LostRange, LostTransaction, NodeLoaded, RestartRepor
 pub use protocol::schema::{SchemaChange, SchemaError};
 pub use rows::{delete_ops, duplicate_of, insert_ops, replace_ops, unique_entry_key};
 pub use scan::{ScanBatch, ScanCursor, ScanOptions};
+pub use server_files::{KeptFiles, ServerFile, ServerFileError, ServerFiles};
 pub use session::{Canceller, Session};
 pub use temp_files::{MemoryFiles, TempFile, TempFileError, TempFiles};
 pub use token::{TOKEN_LENGTH_MAX, TokenRefusal};

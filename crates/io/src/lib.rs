@@ -41,6 +41,7 @@ mod random;
 mod restore;
 mod secure;
 mod server;
+mod server_files;
 mod signals;
 mod spin;
 mod store;

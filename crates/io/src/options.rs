@@ -30,6 +30,8 @@ pub struct NodeOptions {
     pub max_connections: u32,
     /// The node's log is copied there, for ever: any moment behind a backup can be restored.
     pub archive: Option<PathBuf>,
+    /// LOAD DATA INFILE may read the files of this directory; without one, none.
+    pub secure_file_priv: Option<PathBuf>,
     /// The cluster begins anew: files of the one before in the node's directory are removed.
     pub initial: bool,
     /// If it is a voter: a cluster restart may begin with less than the last members had, where that is not to be had.
@@ -63,6 +65,7 @@ impl NodeOptions {
             version_text: sql::ServerConfig::default().version_text,
             max_connections: 10_000,
             archive: None,
+            secure_file_priv: None,
             initial: false,
             lossy: false,
             log_to_stderr: false,

@@ -31,6 +31,7 @@ use crate::limits::{COMPUTERS_MAX, SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK, STACK_SIZE
 use crate::log::{self, NodeLog};
 use crate::options::{NodeOptions, StartError};
 use crate::secure::LinkKeys;
+use crate::server_files::ServerDirectory;
 use crate::store::{self, FileStore, NoStore};
 use crate::temp_files::TempDirectory;
 use crate::worker::{self, Worker};
@@ -71,6 +72,7 @@ pub struct Shared {
     pub inboxes: Vec<Inbox>,
     pub pool: Arc<Pool>,
     pub temp_files: TempDirectory,
+    pub server_directory: ServerDirectory,
     pub config_hash: u64,
     /// For links over TCP, if the node has any.
     pub link_keys: Option<Arc<LinkKeys>>,
@@ -382,16 +384,23 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
     let temp_files = TempDirectory::open(&options.dir, options.node).map_err(|error| {
         StartError::Directory { path: options.dir.clone(), reason: error.to_string() }
     })?;
+    let server_directory = server_directory(&options)?;
+    let secure_file_priv =
+        server_directory.path.as_ref().map(|path| format!("{}/", path.display()));
     let hostname = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let shared = Arc::new(Shared {
         node,
         store: store.clone(),
-        sql: sql::Server::new(sql_config(&options, mysql_tcp, &hostname)),
+        sql: sql::Server::new(sql::ServerConfig {
+            secure_file_priv,
+            ..sql_config(&options, mysql_tcp, &hostname)
+        }),
         connection_config: Arc::new(connection_config(&options, &hostname)?),
         log,
         inboxes,
         pool: Pool::new("compute", COMPUTERS_MAX),
         temp_files,
+        server_directory,
         config_hash: hello::config_hash(&options.cluster),
         link_keys: LinkKeys::load(&options.dir, options.cluster.cluster, options.node)?,
         started: clock::now(),
@@ -630,7 +639,20 @@ fn sql_config(
             .map_or(String::new(), |path| path.display().to_string()),
         hostname: hostname.into(),
         max_connections: options.max_connections.min(connections_max()),
-        broken_rule: None,
+        ..sql::ServerConfig::default()
+    }
+}
+
+/// The directory must be there when the node starts.
+fn server_directory(options: &NodeOptions) -> Result<ServerDirectory, StartError> {
+    let Some(given) = &options.secure_file_priv else {
+        return Ok(ServerDirectory { path: None });
+    };
+    let failed = |reason: String| StartError::Directory { path: given.clone(), reason };
+    let path = given.canonicalize().map_err(|error| failed(error.to_string()))?;
+    match path.is_dir() {
+        true => Ok(ServerDirectory { path: Some(path) }),
+        false => Err(failed("secure-file-priv must be a directory".into())),
     }
 }
 

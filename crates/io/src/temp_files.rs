@@ -66,6 +66,11 @@ impl TempDirectory {
         })
     }
 
+    /// The threads that wait for the device.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
     fn make(&self) -> Result<File> {
         if !self.path.exists() {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;

@@ -45,6 +45,7 @@ use crate::management::Management;
 use crate::options::NodeOptions;
 use crate::panic::{self, EXIT_CODE_EXCLUDED, EXIT_CODE_MEMORY};
 use crate::server::{Departure, Shared};
+use crate::server_files::WorkerServerFiles;
 use crate::spin::{SPIN_TIME, SpinEnd, SpinPolicy};
 use crate::stream::Stream;
 use crate::temp_files::WorkerTempFiles;
@@ -157,6 +158,8 @@ impl Worker {
         client.set_computers(Arc::new(computers));
         let temp_files = WorkerTempFiles { shared: Arc::clone(&shared), worker: usize::from(id.0) };
         client.set_temp_files(Arc::new(temp_files));
+        let files = WorkerServerFiles { shared: Arc::clone(&shared), worker: usize::from(id.0) };
+        client.set_server_files(Arc::new(files));
         let front = Front::new(
             id,
             Arc::clone(&shared.sql),

@@ -110,6 +110,9 @@ pub struct UpOptions {
     /// Every data node copies its log to this directory as it grows, for ever: with a backup, any later moment can be restored.
     #[arg(long, value_name = "DIR")]
     pub archive: Option<PathBuf>,
+    /// LOAD DATA INFILE may read the files of this directory on the machine of the node; without one, no statement reads files.
+    #[arg(long, value_name = "DIR")]
+    pub secure_file_priv: Option<PathBuf>,
     /// Begins anew, empty: the rows and tables that are in the directory go.
     #[arg(long)]
     pub initial: bool,
@@ -258,6 +261,7 @@ const SERVER_HELP: &str = r#"The configuration file, the same on every machine:
   durability        optional; when a commit is acknowledged: memory, durable_when_alone or always
                     [default: durable_when_alone]
   archive           optional; a directory that each data node copies its log to, for `skarv restore --until`
+  secure_file_priv  optional; the directory whose files LOAD DATA INFILE may read, on each data node [default: none]
   memory            optional; for the rows of each data node [default: half of what its machine or control group has, divided
                     over the data nodes at the same IP]
   id                1, 2, ...

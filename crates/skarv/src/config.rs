@@ -39,6 +39,9 @@ pub struct Config {
     /// Where each data node copies its log to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive: Option<PathBuf>,
+    /// The directory whose files LOAD DATA INFILE may read on each data node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secure_file_priv: Option<PathBuf>,
     /// For the rows of each data node; without it, what its machine allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
@@ -215,8 +218,12 @@ impl Config {
             check_memory(size)?;
         }
         let mut addresses = BTreeMap::new();
-        if let Some(path) = self.archive.as_ref().filter(|path| !path.is_absolute()) {
-            return Err(format!("\"archive\": {} must be an absolute path", path.display()));
+        for (field, path) in
+            [("archive", &self.archive), ("secure_file_priv", &self.secure_file_priv)]
+        {
+            if let Some(path) = path.as_ref().filter(|path| !path.is_absolute()) {
+                return Err(format!("\"{field}\": {} must be an absolute path", path.display()));
+            }
         }
         for node in &self.nodes {
             let id = node.id;

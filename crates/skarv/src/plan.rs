@@ -74,6 +74,10 @@ pub fn make(options: &UpOptions, dir: &Path) -> Result<Plan, String> {
     if let Some(archive) = &options.archive {
         config.archive = Some(std::path::absolute(archive).map_err(|error| error.to_string())?);
     }
+    if let Some(dir) = &options.secure_file_priv {
+        let dir = std::path::absolute(dir).map_err(|error| error.to_string())?;
+        config.secure_file_priv = Some(dir);
+    }
     config.check()?;
     for node in &config.nodes {
         let id = types::NodeId(node.id);
@@ -217,6 +221,7 @@ fn keep_choices(config: &mut Config, from: &Config) {
     config.heartbeat_ms = from.heartbeat_ms.or(config.heartbeat_ms);
     config.durability.clone_from(&from.durability);
     config.archive.clone_from(&from.archive);
+    config.secure_file_priv.clone_from(&from.secure_file_priv);
 }
 
 fn check_memory(shape: &Shape) -> Result<(), String> {
@@ -276,6 +281,7 @@ pub fn config_of(shape: &Shape) -> Config {
         heartbeat_ms: Some(BOX_HEARTBEAT_MS),
         durability: None,
         archive: None,
+        secure_file_priv: None,
         memory: Some(shape.memory.to_string()),
         nodes: shape.link_ports.iter().enumerate().map(node).collect(),
     }

@@ -125,6 +125,9 @@ fn node_options(options: &ServerOptions) -> Result<(NodeOptions, std::net::Socke
         ));
     }
     made.archive.clone_from(&config.archive);
+    if node.has(Role::Data) {
+        made.secure_file_priv.clone_from(&config.secure_file_priv);
+    }
     made.initial = options.initial;
     made.lossy = options.lossy;
     made.log_to_stderr = !options.child;

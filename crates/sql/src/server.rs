@@ -34,6 +34,8 @@ pub struct ServerConfig {
     pub socket: String,
     pub hostname: String,
     pub max_connections: u32,
+    /// The directory of files that statements may read, as the variable shows it; None for none.
+    pub secure_file_priv: Option<String>,
     /// For tests: a rule that this server breaks, so that its oracle has something to find.
     pub broken_rule: Option<BrokenRule>,
 }
@@ -69,6 +71,7 @@ impl Default for ServerConfig {
             socket: String::new(),
             hostname: "localhost".into(),
             max_connections: 10_000,
+            secure_file_priv: None,
             broken_rule: None,
         }
     }

@@ -614,7 +614,7 @@ impl Session {
         {
             return Ok(Value::Null);
         }
-        if variable.name == "secure_file_priv" {
+        if variable.name == "secure_file_priv" && self.server.config().secure_file_priv.is_none() {
             return Ok(Value::Null);
         }
         Ok(match variable.kind {
@@ -680,6 +680,7 @@ impl Session {
             "hostname" => config.hostname.clone(),
             "port" => config.port.to_string(),
             "socket" => config.socket.clone(),
+            "secure_file_priv" => config.secure_file_priv.clone().unwrap_or_else(|| "NULL".into()),
             "version" => config.version_text.clone(),
             "server_id" => config.node.0.to_string(),
             "server_uuid" => format!("00000000-0000-4000-8000-{:012x}", config.node.0),

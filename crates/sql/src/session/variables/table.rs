@@ -282,7 +282,7 @@ pub static VARIABLES: &[Variable] = &[
     only("require_secure_transport", Global, Bool(false)),
     only("resultset_metadata", Session, Word(&["FULL", "NONE"])),
     any("secondary_engine_cost_threshold", Session, Text("100000.000000"), TUNING),
-    r("secure_file_priv", Text("NULL")),
+    r("secure_file_priv", Computed(false)),
     any("select_into_buffer_size", Both, int(131_072, 8192, 2_147_479_552), TUNING),
     any("select_into_disk_sync", Both, Bool(false), TUNING),
     any("select_into_disk_sync_delay", Both, int(0, 0, YEAR), TUNING),
