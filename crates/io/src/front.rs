@@ -62,8 +62,10 @@ struct Client {
     blocked: bool,
     watches_writable: bool,
     accepted_at: Time,
-    /// When bytes last went either way.
+    /// When bytes last went either way, or the server began to wait for the client.
     active_at: Time,
+    /// The server waits for the client.
+    is_awaited: bool,
 }
 
 /// A task that notes its connection each time it is polled.
@@ -150,6 +152,7 @@ impl Front {
             watches_writable: false,
             accepted_at: now,
             active_at: now,
+            is_awaited: false,
         });
         self.by_id.insert(id, index);
     }
@@ -242,6 +245,7 @@ impl Front {
 
     fn flush_client(&mut self, index: usize, now: Time, registry: &Registry) {
         let Some(client) = self.clients.get_mut(index) else { return };
+        client.note_wait(now);
         client.send(now, registry, (self.token)(index));
         let sent = client.stream.is_none() || !client.connection.has_output();
         if client.connection.is_closing() && sent {
@@ -306,6 +310,15 @@ impl Client {
         if self.stream.take().is_some() {
             self.connection.peer_closed();
         }
+    }
+
+    /// A statement that was busy for long and then wants more of its file has not waited for the client meanwhile.
+    fn note_wait(&mut self, now: Time) {
+        let is_awaited = self.connection.idle_timeout_seconds().is_some();
+        if is_awaited && !self.is_awaited {
+            self.active_at = now;
+        }
+        self.is_awaited = is_awaited;
     }
 
     fn send(&mut self, now: Time, registry: &Registry, token: Token) {

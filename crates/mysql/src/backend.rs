@@ -54,6 +54,8 @@ pub trait Backend: 'static {
     fn wait_timeout_seconds(&self) -> u64;
     /// net_write_timeout.
     fn write_timeout_seconds(&self) -> u64;
+    /// net_read_timeout, for the files of LOAD DATA LOCAL.
+    fn read_timeout_seconds(&self) -> u64;
     /// What the client writes its parameters in.
     fn client_charset(&self) -> Charset;
     /// Of parameters that are characters.
@@ -145,6 +147,9 @@ impl Backend for sql::Session {
     }
     fn write_timeout_seconds(&self) -> u64 {
         sql::Session::net_write_timeout_seconds(self)
+    }
+    fn read_timeout_seconds(&self) -> u64 {
+        sql::Session::net_read_timeout_seconds(self)
     }
     fn client_charset(&self) -> Charset {
         self.character_set_client()

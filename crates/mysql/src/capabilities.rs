@@ -4,6 +4,7 @@ pub const LONG_PASSWORD: u32 = 1;
 pub const FOUND_ROWS: u32 = 1 << 1;
 pub const LONG_FLAG: u32 = 1 << 2;
 pub const CONNECT_WITH_DB: u32 = 1 << 3;
+pub const LOCAL_FILES: u32 = 1 << 7;
 pub const IGNORE_SPACE: u32 = 1 << 8;
 pub const PROTOCOL_41: u32 = 1 << 9;
 pub const INTERACTIVE: u32 = 1 << 10;
@@ -22,11 +23,12 @@ pub const DEPRECATE_EOF: u32 = 1 << 24;
 pub const QUERY_ATTRIBUTES: u32 = 1 << 27;
 
 /// What this server offers. Not offered: compression (TLS and compression together leak, and a local network does not
-/// need it), LOCAL INFILE (the server never asks a client for a file), session tracking, optional metadata.
+/// need it), session tracking, optional metadata. Files of clients are offered whatever `local_infile` is: it may be set later.
 pub const OFFERED: u32 = LONG_PASSWORD
     | FOUND_ROWS
     | LONG_FLAG
     | CONNECT_WITH_DB
+    | LOCAL_FILES
     | IGNORE_SPACE
     | PROTOCOL_41
     | INTERACTIVE

@@ -28,7 +28,6 @@ use crate::sink::{self, Sink, status_bits};
 
 /// Error numbers that only the protocol knows.
 mod wire_code {
-    pub const ER_NET_PACKETS_OUT_OF_ORDER: u16 = 1156;
     pub const ER_NOT_SUPPORTED_AUTH_MODE: u16 = 1251;
     pub const ER_ILLEGAL_VALUE_FOR_TYPE: u16 = 1367;
     pub const ER_STMT_HAS_NO_OPEN_CURSOR: u16 = 1421;
@@ -136,7 +135,7 @@ impl<H: Host> Task<H> {
         match end {
             ReadEnd::Gone | ReadEnd::Disconnect(Disconnect::Killed) => {}
             ReadEnd::OutOfOrder => {
-                self.put_error(wire_code::ER_NET_PACKETS_OUT_OF_ORDER, "Got packets out of order")
+                self.put_error(code::ER_NET_PACKETS_OUT_OF_ORDER, "Got packets out of order")
             }
             ReadEnd::TooLarge => self.put_error(
                 code::ER_NET_PACKET_TOO_LARGE,
@@ -253,12 +252,13 @@ impl<H: Host> Task<H> {
 
     async fn serve(&mut self, mut session: H::Session, mut payload: Vec<u8>) {
         *self.shared.kill.borrow_mut() = Some(session.killer().into());
-        let mut sink = Sink::new(self.shared.pipe.clone(), self.capabilities);
+        let mut sink = Sink::new(self.shared.clone(), self.capabilities);
         sink.put_plain_ok(session.status_flags());
         loop {
             self.shared.pipe.borrow_mut().restart_sequence();
             self.shared.idle_timeout_seconds.set(Some(session.wait_timeout_seconds()));
             self.shared.write_timeout_seconds.set(session.write_timeout_seconds());
+            self.shared.read_timeout_seconds.set(session.read_timeout_seconds());
             let size_max = packet_size_max(&session);
             let read = self.read(&mut payload, size_max).await;
             self.shared.idle_timeout_seconds.set(None);
@@ -283,7 +283,10 @@ impl<H: Host> Task<H> {
             command::parse(payload, self.capabilities).map_err(|_| self.end_malformed())?;
         sink.begin(session.status_flags());
         match command {
-            Command::Query { text } => session.query(text, sink).await,
+            Command::Query { text } => {
+                session.query(text, sink).await;
+                sink.finish_file().await;
+            }
             Command::StatementExecute { statement_id, body } => {
                 self.on_execute(session, sink, statement_id, body).await?;
             }

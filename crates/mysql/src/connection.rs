@@ -94,10 +94,12 @@ pub(crate) struct Shared {
     pub pipe: Rc<RefCell<Pipe>>,
     /// Set once there is a session.
     pub kill: RefCell<Option<Killer>>,
-    /// The timeout that runs while the task waits for a command.
+    /// The timeout that runs while the task waits for a command, or for a piece of a file.
     pub idle_timeout_seconds: Cell<Option<u64>>,
     /// net_write_timeout as of the last command; 0 before login.
     pub write_timeout_seconds: Cell<u64>,
+    /// net_read_timeout as of the last command, for the files of LOAD DATA LOCAL.
+    pub read_timeout_seconds: Cell<u64>,
 }
 
 /// The driver's side of a connection.
@@ -179,8 +181,8 @@ impl Connection {
     pub fn is_authenticated(&self) -> bool {
         self.shared.pipe.borrow().is_authenticated()
     }
-    /// Seconds after which the driver should disconnect a client that sends nothing; None while a statement runs and
-    /// before login.
+    /// Seconds after which the driver should disconnect a client that sends nothing; None before login, and while a statement
+    /// runs that waits for nothing of the client. The time begins when this is `Some` again.
     pub fn idle_timeout_seconds(&self) -> Option<u64> {
         self.shared.idle_timeout_seconds.get()
     }

@@ -9,11 +9,11 @@
 //!   commands     the task: greeting, login, one command after the other
 //!   login        the exchange of authentication plugins
 //!   backend      the needed part of the SQL layer
-//!   sink         sql's results as packets; parameters: the way back
+//!   sink         sql's results as packets; parameters: the way back; file: the files of LOAD DATA LOCAL
 //!   command, handshake, resultset, auth, packet, sqlstate      codecs, which know nothing of sessions
 //! ```
 //!
-//! Deliberately not here: compression, LOCAL INFILE, server-side cursors (a client that asks for one gets the whole result,
+//! Deliberately not here: compression, server-side cursors (a client that asks for one gets the whole result,
 //! which the protocol allows; Connector/J, having asked for one, cannot read a result whose first row is above 16 MB),
 //! session tracking, replication commands.
 
@@ -25,6 +25,7 @@ pub mod capabilities;
 pub mod command;
 mod commands;
 mod connection;
+mod file;
 pub mod handshake;
 pub mod limits;
 mod login;

@@ -20,6 +20,9 @@ pub const INPUT_MARK: usize = 256 * 1024;
 /// Unread bytes kept at most. The driver may deliver one more full read (of up to 1 MiB) after `wants_input` turned false.
 pub const INPUT_MAX: usize = INPUT_MARK + 1024 * 1024;
 
+/// Bytes of a client's file that a statement is given at once: some tenths of a millisecond of its work.
+pub const FILE_PIECE_MAX: usize = 64 * 1024;
+
 /// The longest packet after login: MySQL's default for `max_allowed_packet`, and the most this server accepts.
 pub const PACKET_MAX: usize = 64 * 1024 * 1024;
 

@@ -17,7 +17,9 @@ use std::task::{Context, Poll, Waker};
 
 use rustls::{ServerConfig, ServerConnection};
 
-use crate::limits::{BUFFER_KEPT_MAX, INPUT_BEFORE_AUTH_MAX, INPUT_MARK, INPUT_MAX, OUTPUT_MARK};
+use crate::limits::{
+    BUFFER_KEPT_MAX, FILE_PIECE_MAX, INPUT_BEFORE_AUTH_MAX, INPUT_MARK, INPUT_MAX, OUTPUT_MARK,
+};
 use crate::packet::{self, Assembler, FrameError};
 
 /// Why the server ends a connection that did nothing wrong.
@@ -281,6 +283,31 @@ impl Pipe {
     ) -> Poll<Result<(), ReadEnd>> {
         let fed = self.assembler.feed(&self.input[self.input_start..], payload, size_max);
         self.payload_capacity = payload.capacity();
+        match self.take_fed(fed) {
+            Ok(true) => Poll::Ready(Ok(())),
+            Ok(false) => self.poll_end(false, context).map(Err),
+            Err(end) => Poll::Ready(Err(end)),
+        }
+    }
+    /// Bytes of a packet as they come, and whether they end it.
+    fn poll_piece(
+        &mut self,
+        drains: bool,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(Vec<u8>, bool), ReadEnd>> {
+        let mut piece = Vec::new();
+        let input = &self.input[self.input_start..];
+        let input = &input[..input.len().min(FILE_PIECE_MAX)];
+        let fed = self.assembler.feed(input, &mut piece, usize::MAX);
+        match self.take_fed(fed) {
+            Ok(is_end) if is_end || !piece.is_empty() => Poll::Ready(Ok((piece, is_end))),
+            // Of a statement under way the shutdown waits.
+            Ok(_) => self.poll_end(!drains, context).map(Err),
+            Err(end) => Poll::Ready(Err(end)),
+        }
+    }
+    /// Drops the input that the assembler has taken. True if it has a whole payload.
+    fn take_fed(&mut self, fed: Result<(usize, bool), FrameError>) -> Result<bool, ReadEnd> {
         match fed {
             Ok((taken, complete)) => {
                 self.input_start += taken;
@@ -289,21 +316,24 @@ impl Pipe {
                     self.input_start = 0;
                     give_back(&mut self.input);
                 }
-                if complete {
-                    return Poll::Ready(Ok(()));
-                }
+                Ok(complete)
             }
-            Err(FrameError::OutOfOrder) => return Poll::Ready(Err(ReadEnd::OutOfOrder)),
-            Err(FrameError::TooLarge) => return Poll::Ready(Err(ReadEnd::TooLarge)),
+            Err(FrameError::OutOfOrder) => Err(ReadEnd::OutOfOrder),
+            Err(FrameError::TooLarge) => Err(ReadEnd::TooLarge),
         }
+    }
+    /// Waits for input, unless there will be none.
+    fn poll_end(&mut self, outlasts_shutdown: bool, context: &mut Context<'_>) -> Poll<ReadEnd> {
         if self.gone {
-            return Poll::Ready(Err(ReadEnd::Gone));
+            return Poll::Ready(ReadEnd::Gone);
         }
         if self.input_overflowed {
-            return Poll::Ready(Err(ReadEnd::TooLarge));
+            return Poll::Ready(ReadEnd::TooLarge);
         }
-        if let Some(reason) = self.disconnect {
-            return Poll::Ready(Err(ReadEnd::Disconnect(reason)));
+        if let Some(reason) = self.disconnect
+            && !(outlasts_shutdown && reason == Disconnect::Shutdown)
+        {
+            return Poll::Ready(ReadEnd::Disconnect(reason));
         }
         self.reader = Some(context.waker().clone());
         Poll::Pending
@@ -332,6 +362,15 @@ pub async fn read_packet(
     payload.clear();
     give_back(payload);
     poll_fn(|context| pipe.borrow_mut().poll_packet(payload, size_max, context)).await
+}
+
+/// The next bytes of a packet as they come, and whether they end it. `drains`: nobody wants them, so that the node's shutdown
+/// does not wait for them.
+pub async fn read_piece(
+    pipe: &Rc<RefCell<Pipe>>,
+    drains: bool,
+) -> Result<(Vec<u8>, bool), ReadEnd> {
+    poll_fn(|context| pipe.borrow_mut().poll_piece(drains, context)).await
 }
 
 /// Waits until half of the output is sent, or nobody reads it any more.

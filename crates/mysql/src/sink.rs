@@ -10,14 +10,24 @@ use types::{Charset, Collation, ColumnType, LabelKind, ValueRef};
 
 use crate::capabilities::{self as cap, status};
 use crate::command::code;
+use crate::connection::Shared;
+use crate::file::{Answer, OpenFile, read_error};
 use crate::packet::{self, put_lenenc};
 use crate::pipe::{Pipe, drained};
 use crate::resultset::{self, ColumnDefinition, Encoding, column_flag};
 use crate::sqlstate;
 
+/// Begins the packet that requests a file; a row would have it for NULL, and no row is expected.
+const FILE_REQUEST: u8 = 0xfb;
+
 pub struct Sink {
     pipe: Rc<RefCell<Pipe>>,
+    shared: Rc<Shared>,
     deprecate_eof: bool,
+    /// CLIENT_LOCAL_FILES.
+    sends_files: bool,
+    /// The file that the client is sending.
+    file: Option<OpenFile>,
     /// Rows in the binary protocol: the statement is a prepared one.
     pub binary: bool,
     /// Status of the session when the statement began, for the packets before its end.
@@ -32,10 +42,13 @@ pub struct Sink {
 }
 
 impl Sink {
-    pub fn new(pipe: Rc<RefCell<Pipe>>, capabilities: u32) -> Sink {
+    pub fn new(shared: Rc<Shared>, capabilities: u32) -> Sink {
         Sink {
-            pipe,
+            pipe: shared.pipe.clone(),
+            shared,
             deprecate_eof: capabilities & cap::DEPRECATE_EOF != 0,
+            sends_files: capabilities & cap::LOCAL_FILES != 0,
+            file: None,
             binary: false,
             flags: StatusFlags::default(),
             encodings: Vec::new(),
@@ -49,6 +62,23 @@ impl Sink {
         self.binary = false;
         self.flags = flags;
         self.is_answered = false;
+    }
+    /// Reads what the client still sends of its file, and gives the answer that the statement has come to meanwhile.
+    pub async fn finish_file(&mut self) {
+        let Some(mut file) = self.file.take() else { return };
+        let end = loop {
+            match file.read(&self.shared, true).await {
+                Ok(Some(_)) => {}
+                Ok(None) => break None,
+                Err(end) => break Some(end),
+            }
+        };
+        self.fatal |= end.is_some();
+        match file.answer {
+            Some(Answer::Ok(info)) => self.ok(&info),
+            Some(Answer::Error { code, message }) => self.put_error(code, &message),
+            None => {}
+        }
     }
     /// A plain OK: nothing affected, nothing to say.
     pub fn put_plain_ok(&mut self, flags: StatusFlags) {
@@ -160,6 +190,11 @@ impl ResultSink for Sink {
         self.is_answered = !info.more_results;
     }
     fn ok(&mut self, info: &OkInfo) {
+        if let Some(file) = &mut self.file {
+            file.answer = Some(Answer::Ok(info.clone()));
+            self.is_answered = !info.more_results;
+            return;
+        }
         let bits = status_bits(info.flags, info.more_results);
         let charset = info.flags.results.map(Collation::charset).unwrap_or_default();
         let text = charset.encode(&info.info);
@@ -185,13 +220,46 @@ impl ResultSink for Sink {
         }
         self.fatal |= error.fatal;
         self.is_answered = true;
-        self.put_error(error.code, &error.message);
+        match &mut self.file {
+            Some(file) if !error.fatal => {
+                let (code, message) = (error.code, error.message.clone());
+                file.answer = Some(Answer::Error { code, message });
+            }
+            // The connection ends: nothing that the client still sends matters.
+            _ => {
+                self.file = None;
+                self.put_error(error.code, &error.message);
+            }
+        }
     }
     fn is_full(&self) -> bool {
         self.pipe.borrow().is_full()
     }
     fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
         Box::pin(drained(&self.pipe))
+    }
+    fn sends_files(&self) -> bool {
+        self.sends_files && !self.binary
+    }
+    fn request_file(&mut self, name: &str) {
+        let name = self.charset().encode(name);
+        self.pipe.borrow_mut().put_packet(|out| {
+            out.push(FILE_REQUEST);
+            out.extend_from_slice(&name);
+        });
+        self.file = Some(OpenFile::default());
+    }
+    fn file_piece(
+        &mut self,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, SqlError>> + '_>> {
+        Box::pin(async {
+            let Some(file) = &mut self.file else { return Ok(None) };
+            let piece = file.read(&self.shared, false).await;
+            if !matches!(piece, Ok(Some(_))) {
+                self.file = None;
+            }
+            piece.map_err(read_error)
+        })
     }
 }
 

@@ -26,7 +26,12 @@ fn run(name: &str, text: String, seed: u64) {
     assert!(world.run_until(60 * SECOND, World::is_ready), "the cluster does not start");
     let host = world.hosts()[0];
     let client = world.client(host);
-    let server = sql::Server::new(sql::ServerConfig { node: host.node, ..Default::default() });
+    let server = sql::Server::new(sql::ServerConfig {
+        node: host.node,
+        // The files that a script has.
+        secure_file_priv: Some("/".into()),
+        ..Default::default()
+    });
     let node = world.nodes().find(|node| node.node == host.node).expect("a host is on a node");
     node.set_connections(Arc::<sql::Server>::clone(&server));
     let mut open = move || {

@@ -28,6 +28,8 @@ impl std::error::Error for SqlError {}
 
 /// MySQL's error numbers by MySQL's names.
 pub mod code {
+    pub const EE_STAT: u16 = 13;
+    pub const EE_FILENOTFOUND: u16 = 29;
     pub const ER_CANT_CREATE_DB: u16 = 1006;
     pub const ER_DB_CREATE_EXISTS: u16 = 1007;
     pub const ER_DB_DROP_EXISTS: u16 = 1008;
@@ -67,6 +69,7 @@ pub mod code {
     pub const ER_BLOB_USED_AS_KEY: u16 = 1073;
     pub const ER_TOO_BIG_FIELDLENGTH: u16 = 1074;
     pub const ER_WRONG_AUTO_KEY: u16 = 1075;
+    pub const ER_TEXTFILE_NOT_READABLE: u16 = 1085;
     pub const ER_WRONG_SUB_KEY: u16 = 1089;
     pub const ER_CANT_REMOVE_ALL_FIELDS: u16 = 1090;
     pub const ER_CANT_DROP_FIELD_OR_KEY: u16 = 1091;
@@ -255,6 +258,15 @@ pub mod code {
     pub const ER_GET_TEMPORARY_ERRMSG: u16 = 1297;
     pub const ER_CANT_AGGREGATE_2COLLATIONS: u16 = 1267;
     pub const ER_CHECK_CONSTRAINT_VIOLATED: u16 = 3819;
+    pub const ER_WRONG_FIELD_TERMINATORS: u16 = 1083;
+    pub const ER_NET_PACKETS_OUT_OF_ORDER: u16 = 1156;
+    pub const ER_NET_READ_ERROR: u16 = 1158;
+    pub const ER_NET_READ_INTERRUPTED: u16 = 1159;
+    pub const ER_WARN_TOO_FEW_RECORDS: u16 = 1261;
+    pub const ER_WARN_TOO_MANY_RECORDS: u16 = 1262;
+    pub const ER_WARN_NULL_TO_NOTNULL: u16 = 1263;
+    pub const WARN_NON_ASCII_SEPARATOR_NOT_IMPLEMENTED: u16 = 1638;
+    pub const ER_CLIENT_LOCAL_FILES_DISABLED: u16 = 3948;
 }
 
 impl SqlError {
@@ -490,6 +502,16 @@ impl SqlError {
             code::ER_OUT_OF_SORTMEMORY,
             format!(
                 "Out of sort memory, consider increasing tmp_table_size, which is {limit} bytes"
+            ),
+        )
+    }
+    /// 1290: the server was started with an option that rules the statement out.
+    pub fn option_prevents(option: &str) -> SqlError {
+        SqlError::new(
+            code::ER_OPTION_PREVENTS_STATEMENT,
+            format!(
+                "The MySQL server is running with the {option} option so it cannot execute this \
+                 statement"
             ),
         )
     }

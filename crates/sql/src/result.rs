@@ -158,6 +158,19 @@ pub trait ResultSink {
     fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
         Box::pin(std::future::ready(()))
     }
+    /// Does the client send files on request?
+    fn sends_files(&self) -> bool {
+        false
+    }
+    /// Requests the file of LOAD DATA LOCAL, by the name in the statement. For sinks whose client sends files. The answer of
+    /// the statement reaches the client behind the end of its file, however much of it was taken.
+    fn request_file(&mut self, _name: &str) {}
+    /// The next piece of the requested file, never an empty one; `None` at its end. An error ends the connection.
+    fn file_piece(
+        &mut self,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, crate::SqlError>> + '_>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
     /// Why the sink takes no further rows: the statement ends with this error. Asked after [`ResultSink::drained`].
     fn failure(&mut self) -> Option<crate::SqlError> {
         None

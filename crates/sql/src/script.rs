@@ -29,14 +29,18 @@
 //! statement waits                    sent, and not waited for: until its answer the session says nothing else
 //! UPDATE t SET a = a + 1
 //!
+//! file name                          the lines below are the file that LOAD DATA [LOCAL] INFILE 'name' gets. %XX is a byte, a
+//! 1,%22a%22                          single % at the end of a line leaves out the line break, and a line `%` is nothing
+//!
 //! answer ok                          the answer of the session's statement that waited: ok, count n, or error n text
 //! ```
 //!
-//! A statement ends at an empty line or at `----`, expected rows at an empty line. An empty value is written (empty), a tab or
-//! line break in a value as \t or \n.
+//! A statement ends at an empty line or at `----`, expected rows and files at an empty line. An empty value is written (empty),
+//! a tab or line break in a value as \t or \n.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::Poll;
 
 use types::convert::to_text;
@@ -52,7 +56,14 @@ pub struct Answer {
     pub rows: Vec<Vec<String>>,
     pub ok: Option<OkInfo>,
     pub error: Option<SqlError>,
+    /// What LOAD DATA LOCAL may ask for, by name; without one the client sends no files.
+    pub files: Arc<Files>,
+    /// The file that was asked for, as far as it has not been sent.
+    sent: VecDeque<Vec<u8>>,
 }
+
+/// The files of a script by name.
+pub type Files = BTreeMap<String, Vec<u8>>;
 
 impl ResultSink for Answer {
     fn columns(&mut self, columns: &[ColumnInfo]) {
@@ -71,6 +82,24 @@ impl ResultSink for Answer {
     }
     fn error(&mut self, error: &SqlError) {
         self.error = Some(error.clone());
+    }
+    fn sends_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+    /// A file comes in pieces of 1, 2, 3, ... bytes; one that is not there is empty, as real clients send it.
+    fn request_file(&mut self, name: &str) {
+        let mut rest = self.files.get(name).map(Vec::as_slice).unwrap_or_default();
+        let mut size = 1;
+        while !rest.is_empty() {
+            let (piece, others) = rest.split_at(rest.len().min(size));
+            self.sent.push_back(piece.to_vec());
+            (rest, size) = (others, size + 1);
+        }
+    }
+    fn file_piece(
+        &mut self,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, SqlError>> + '_>> {
+        Box::pin(std::future::ready(Ok(self.sent.pop_front())))
     }
 }
 
@@ -101,7 +130,12 @@ pub fn shown(value: ValueRef<'_>, column: &ColumnInfo) -> String {
 
 /// Runs one text and gathers what it answers; of several statements the last one's.
 pub async fn run(session: &mut Session, text: &str) -> Answer {
-    let mut answer = Answer::default();
+    run_with_files(session, text, Arc::default()).await
+}
+
+/// The same by a client that has these files.
+pub async fn run_with_files(session: &mut Session, text: &str, files: Arc<Files>) -> Answer {
+    let mut answer = Answer { files, ..Answer::default() };
     session.query(text.as_bytes(), &mut answer).await;
     answer
 }
@@ -111,6 +145,7 @@ struct Sessions<'a> {
     open: &'a mut dyn FnMut() -> Session,
     free: BTreeMap<String, Session>,
     waiting: BTreeMap<String, Waiting>,
+    files: Arc<Files>,
 }
 
 /// A statement under way, and the session that said it.
@@ -122,15 +157,17 @@ enum Waiting {
 impl Sessions<'_> {
     async fn run(&mut self, name: &str, statement: &str) -> Result<Answer, String> {
         let mut session = self.take(name)?;
-        let answer = self.beside(run(&mut session, statement)).await;
+        let files = Arc::clone(&self.files);
+        let answer = self.beside(run_with_files(&mut session, statement, files)).await;
         self.free.insert(name.into(), session);
         Ok(answer)
     }
 
     async fn begin(&mut self, name: &str, statement: String) -> Result<(), String> {
         let mut session = self.take(name)?;
+        let files = Arc::clone(&self.files);
         let running = Box::pin(async move {
-            let answer = run(&mut session, &statement).await;
+            let answer = run_with_files(&mut session, &statement, files).await;
             (session, answer)
         });
         self.waiting.insert(name.into(), Waiting::Running(running));
@@ -150,6 +187,13 @@ impl Sessions<'_> {
     }
 
     fn take(&mut self, name: &str) -> Result<Session, String> {
+        let session = self.session(name)?;
+        let files = client::KeptFiles(Arc::clone(&self.files));
+        session.client.client().set_server_files(Arc::new(files));
+        Ok(session)
+    }
+
+    fn session(&mut self, name: &str) -> Result<Session, String> {
         if self.waiting.contains_key(name) {
             return Err("a statement of this session still waits".into());
         }
@@ -179,7 +223,8 @@ const PROBLEM_COUNT_MAX: usize = 40;
 /// Runs a script by sessions that `open` makes. The error names the line of each answer that is another one than the
 /// script has, and shows both. Returns how many statements ran.
 pub async fn run_script(open: &mut dyn FnMut() -> Session, text: &str) -> Result<usize, String> {
-    let mut sessions = Sessions { open, free: BTreeMap::new(), waiting: BTreeMap::new() };
+    let mut sessions =
+        Sessions { open, free: BTreeMap::new(), waiting: BTreeMap::new(), files: Arc::default() };
     let result = run_lines(&mut sessions, text).await;
     for session in sessions.free.values_mut() {
         session.close().await;
@@ -225,6 +270,12 @@ async fn run_lines(sessions: &mut Sessions<'_>, text: &str) -> Result<usize, Str
                 name = own.to_string();
                 Ok(())
             }
+            Some(("file", own)) => {
+                let content = file_content(&statement);
+                content.map(|content| {
+                    Arc::make_mut(&mut sessions.files).insert(own.to_string(), content);
+                })
+            }
             Some(("statement", "waits")) => sessions.begin(&name, statement.clone()).await,
             Some(("answer", wanted)) => {
                 let answer = sessions.answer(&name).await;
@@ -246,6 +297,36 @@ async fn run_lines(sessions: &mut Sessions<'_>, text: &str) -> Result<usize, Str
         Some(name) => Err(format!("a statement of session {name} still waits at the end")),
         None => Ok(count),
     }
+}
+
+/// The bytes that the lines of a file stand for.
+fn file_content(lines: &str) -> Result<Vec<u8>, String> {
+    let mut content = Vec::new();
+    for line in lines.lines() {
+        let mut rest = line.as_bytes();
+        let mut has_break = true;
+        while let Some((&byte, behind)) = rest.split_first() {
+            rest = behind;
+            if byte != b'%' {
+                content.push(byte);
+                continue;
+            }
+            if rest.is_empty() {
+                has_break = false;
+                break;
+            }
+            let digits = rest.split_at_checked(2).map(|(digits, behind)| {
+                rest = behind;
+                String::from_utf8_lossy(digits).into_owned()
+            });
+            let byte = digits.and_then(|digits| u8::from_str_radix(&digits, 16).ok());
+            content.push(byte.ok_or_else(|| format!("two digits belong behind %: {line}"))?);
+        }
+        if has_break {
+            content.push(b'\n');
+        }
+    }
+    Ok(content)
 }
 
 fn check(head: &str, answer: &Answer, mut expected: Vec<String>) -> Result<(), String> {
@@ -356,6 +437,13 @@ mod tests {
         assert!(check("statement error 1062 t.PRIMARY", &failed, Vec::new()).is_ok());
         assert!(check("statement error 1062 u.PRIMARY", &failed, Vec::new()).is_err());
         assert!(check("statement error 1064", &failed, Vec::new()).is_err());
+    }
+
+    #[test]
+    fn files() {
+        assert_eq!(file_content("a%41%\nb\n%\n%25%00").unwrap(), b"aAb\n%\0\n");
+        assert!(file_content("%4").is_err());
+        assert!(file_content("%zz").is_err());
     }
 
     #[test]

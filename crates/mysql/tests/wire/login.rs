@@ -56,12 +56,12 @@ fn the_greeting() {
         CapabilityFlags::CLIENT_DEPRECATE_EOF,
         CapabilityFlags::CLIENT_MULTI_STATEMENTS,
         CapabilityFlags::CLIENT_CONNECT_WITH_DB,
+        CapabilityFlags::CLIENT_LOCAL_FILES,
     ] {
         assert!(offered.contains(yes));
     }
     for no in [
         CapabilityFlags::CLIENT_COMPRESS,
-        CapabilityFlags::CLIENT_LOCAL_FILES,
         CapabilityFlags::CLIENT_SSL,
         CapabilityFlags::CLIENT_SESSION_TRACK,
     ] {

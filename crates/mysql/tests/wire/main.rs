@@ -1,6 +1,7 @@
 //! The wire protocol from outside: bytes into a connection, bytes out of it, with a scripted SQL layer behind.
 
 mod commands;
+mod files;
 mod hostile;
 mod login;
 mod results;

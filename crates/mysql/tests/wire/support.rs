@@ -177,6 +177,77 @@ impl Scripted {
     fn note(&self, line: String) {
         self.log.borrow_mut().push(line);
     }
+    /// The output of `work`, or None, answered with its error, when it is killed before.
+    async fn until_killed<T>(
+        &self,
+        work: impl Future<Output = T>,
+        sink: &mut dyn ResultSink,
+    ) -> Option<T> {
+        let killed = self.killed.clone();
+        let mut work = std::pin::pin!(work);
+        let output = poll_fn(|context| {
+            if killed.kind.get().is_some() {
+                return Poll::Ready(None);
+            }
+            *killed.waker.borrow_mut() = Some(context.waker().clone());
+            work.as_mut().poll(context).map(Some)
+        })
+        .await;
+        if output.is_none() {
+            let is_query = killed.kind.get() == Some(KillKind::Query);
+            sink.error(&error(1317, "Query execution was interrupted", !is_query));
+            if is_query {
+                killed.kind.set(None);
+            }
+        }
+        output
+    }
+    async fn load(&self, text: &str, sink: &mut dyn ResultSink) {
+        if !sink.sends_files() {
+            return sink.error(&error(3948, "Loading local data is disabled", false));
+        }
+        sink.request_file("data.csv");
+        let limit = text.strip_prefix("load ").and_then(|n| n.parse::<usize>().ok());
+        let (mut size, mut sum) = (0, 0);
+        while limit.is_none_or(|limit| size < limit) {
+            let killed = self.killed.clone();
+            let next = {
+                let mut piece = sink.file_piece();
+                poll_fn(|context| {
+                    if killed.kind.get().is_some() {
+                        return Poll::Ready(Err(error(1317, "interrupted", true)));
+                    }
+                    *killed.waker.borrow_mut() = Some(context.waker().clone());
+                    piece.as_mut().poll(context)
+                })
+                .await
+            };
+            match next {
+                Ok(Some(piece)) => {
+                    assert!(!piece.is_empty());
+                    size += piece.len();
+                    sum += piece.iter().map(|&byte| u64::from(byte)).sum::<u64>();
+                }
+                Ok(None) => {
+                    self.note(format!("file of {size} bytes, sum {sum}"));
+                    return sink.ok(&ok_info());
+                }
+                Err(failure) => return sink.error(&failure),
+            }
+            match text {
+                "load panic" => {
+                    let panicked = types::contain::contain(|| -> () { panic!("for the test") });
+                    return sink.error(&error(1815, &panicked.unwrap_err().message(), false));
+                }
+                "load wait" => {
+                    self.until_killed(poll_fn(|_| Poll::<()>::Pending), sink).await;
+                    return;
+                }
+                _ => {}
+            }
+        }
+        sink.error(&error(1366, "Incorrect integer value", false));
+    }
 }
 
 impl Backend for Scripted {
@@ -193,7 +264,8 @@ impl Backend for Scripted {
         self.killed.kind.get() == Some(KillKind::Connection)
     }
     /// `types`: a row of every type. `rows N`: that many rows. `big N`: a row with a text of N bytes. `fail`, `fatal`, `late`
-    /// (an error behind a row). `two`: two results. `wait`: until it is killed. Else OK.
+    /// (an error behind a row). `two`: two results. `wait`: until it is killed. `load`: takes a file; `load N`: fails when it
+    /// has N bytes of it; `load panic`, `load wait`: does that behind its first bytes. Else OK.
     async fn query(&mut self, text: &[u8], sink: &mut dyn ResultSink) {
         let text = String::from_utf8_lossy(&text[..text.len().min(100)]).into_owned();
         self.note(format!("query {text}"));
@@ -242,19 +314,9 @@ impl Backend for Scripted {
             sink.row(&[ValueRef::Text("å€✓", Collation::default()), ValueRef::Int(1)]);
             sink.error(&error(1064, "near 'é✓'", false));
         } else if text == "wait" {
-            let killed = self.killed.clone();
-            poll_fn(|context| {
-                if killed.kind.get().is_some() {
-                    return Poll::Ready(());
-                }
-                *killed.waker.borrow_mut() = Some(context.waker().clone());
-                Poll::Pending
-            })
-            .await;
-            sink.error(&error(1317, "Query execution was interrupted", false));
-            if killed.kind.get() == Some(KillKind::Query) {
-                killed.kind.set(None);
-            }
+            self.until_killed(poll_fn(|_| Poll::<()>::Pending), sink).await;
+        } else if text.starts_with("load") {
+            self.load(&text, sink).await;
         } else {
             sink.ok(&OkInfo {
                 affected_rows: 300,
@@ -354,6 +416,9 @@ impl Backend for Scripted {
     }
     fn write_timeout_seconds(&self) -> u64 {
         60
+    }
+    fn read_timeout_seconds(&self) -> u64 {
+        30
     }
     fn client_charset(&self) -> types::Charset {
         types::Charset::Utf8mb4

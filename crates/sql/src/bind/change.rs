@@ -238,7 +238,7 @@ impl Binder<'_> {
         Ok(InsertValue::Expr(bound))
     }
 
-    fn assignments(
+    pub fn assignments(
         &mut self,
         assignments: &[ast::Assignment],
         target: &mut Target,

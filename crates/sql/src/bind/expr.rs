@@ -479,6 +479,7 @@ impl Binder<'_> {
         self.reusable = false;
         let value = self.session.user_variable(&name);
         let kind = match value.map_or(ParamKind::Unknown, ParamKind::of) {
+            _ if self.text_variables.contains(&name) => ParamKind::Text,
             // As wide as any decimal, as in MySQL.
             ParamKind::Decimal { .. } => ParamKind::Decimal { scale: SCALE_MAX },
             kind => kind,

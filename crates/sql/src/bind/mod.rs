@@ -14,6 +14,7 @@
 //! | `from`, `join`, `merge`, `view` | what FROM names, and how it is read |
 //! | `subquery` | SELECT as an operand |
 //! | `change`, `joined_change`, `target` | INSERT, REPLACE, UPDATE, DELETE |
+//! | `load` | LOAD DATA |
 //! | `access` | which index finds the rows |
 //! | `table`, `column_type` | CREATE TABLE, CREATE INDEX: definitions |
 //! | `column_expression`, `constraint` | CHECK, DEFAULT (expression), generated columns |
@@ -39,6 +40,7 @@ mod joined_change;
 mod json;
 mod json_table;
 mod literal;
+mod load;
 mod merge;
 pub mod names;
 pub mod rewrite;
@@ -189,6 +191,8 @@ pub struct Binder<'a> {
     /// Parameters whose texts meet another character set: the plan holds where they have ASCII
     /// characters only.
     ascii_params: Vec<u16>,
+    /// Variables, by lower-case name, that the statement gives texts before it reads them.
+    text_variables: Vec<String>,
 }
 
 impl<'a> Binder<'a> {
@@ -243,6 +247,7 @@ impl<'a> Binder<'a> {
             limit_sizes: Vec::new(),
             fixed_params: Vec::new(),
             ascii_params: Vec::new(),
+            text_variables: Vec::new(),
         }
     }
 
@@ -339,6 +344,7 @@ impl<'a> Binder<'a> {
                 PlanKind::Select(Box::new(select))
             }
             ast::Statement::Insert(insert) => PlanKind::Insert(Box::new(self.insert(insert)?)),
+            ast::Statement::LoadData(load) => PlanKind::Insert(Box::new(self.load_data(load)?)),
             ast::Statement::Update(update)
                 if is_single(&update.tables)
                     && !self.is_join_view(&update.tables)

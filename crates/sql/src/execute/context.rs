@@ -190,6 +190,16 @@ impl<'s> Context<'s> {
     pub fn check_killed(&self) -> Result<(), SqlError> {
         self.session.check_killed()
     }
+    /// The output of `work`; None, at once, when KILL ends the statement before.
+    pub async fn until_killed<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        self.session.kill_handle().until_killed(work).await
+    }
+    /// Moves the warnings so far to the diagnostics of the statement, which are bounded.
+    pub fn hand_over_warnings(&mut self) {
+        for warning in std::mem::take(&mut self.warnings) {
+            self.session.push_condition(warning);
+        }
+    }
     pub async fn sleep_until_killed(&self, milliseconds: u64) {
         self.session.sleep_until_killed(milliseconds).await;
     }

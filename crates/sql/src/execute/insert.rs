@@ -6,11 +6,16 @@ use types::{ColumnDefault, Expr, Value};
 use super::stored::Collector;
 use super::write::{NewRow, RowChange, Storing, TableWriter, default_value, store_value};
 use super::{Changed, Context, Failure, Pace};
+use crate::ResultSink;
 use crate::bind::rewrite;
 use crate::plan::{Bound, InsertPlan, InsertSource, InsertValue, Plan, SelectPlan};
 
 impl Context<'_> {
-    pub async fn run_insert(&mut self, plan: &InsertPlan) -> Result<Changed, Failure> {
+    pub async fn run_insert(
+        &mut self,
+        plan: &InsertPlan,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Changed, Failure> {
         let mut storing = Storing::new(self.run.strict, plan.ignore);
         // One row alone is refused its NULL in any mode; of several the others are worth it.
         if matches!(&plan.source, InsertSource::Values(rows) if rows.len() == 1) {
@@ -27,6 +32,9 @@ impl Context<'_> {
         match &plan.source {
             InsertSource::Values(rows) => self.insert_values(plan, rows, &mut writer).await?,
             InsertSource::Select(select) => self.insert_select(plan, select, &mut writer).await?,
+            InsertSource::Load(load) => {
+                Box::pin(self.load(plan, load, &mut writer, sink)).await?;
+            }
         }
         Ok(writer.finish_insert(self))
     }
@@ -154,7 +162,7 @@ fn texts_of_declared<'s>(
 }
 
 /// Does the expression name columns of the row being made, itself or in what its slots are made of?
-fn names_columns(plan: &Plan, bound: &Bound) -> bool {
+pub fn names_columns(plan: &Plan, bound: &Bound) -> bool {
     let mut found = rewrite::has_columns(&bound.expr);
     for slot in &bound.slots {
         plan.slots[usize::from(*slot)]

@@ -19,6 +19,7 @@ mod insert;
 mod join;
 mod joined_change;
 pub mod keys;
+mod load;
 mod operator;
 pub mod profile;
 mod refusal;
@@ -150,7 +151,7 @@ impl Context<'_> {
                 .run_select(select, sink)
                 .await
                 .map(|sent| Changed { affected: sent, ..Changed::default() }),
-            PlanKind::Insert(insert) => self.run_insert(insert).await,
+            PlanKind::Insert(insert) => self.run_insert(insert, sink).await,
             PlanKind::Update(update) => self.run_update(update).await,
             PlanKind::Delete(delete) => self.run_delete(delete).await,
             PlanKind::JoinedUpdate(change) | PlanKind::JoinedDelete(change) => {
@@ -176,6 +177,8 @@ impl Context<'_> {
 pub struct Changed {
     pub affected: u64,
     pub matched: u64,
+    /// New rows of INSERT that are in the table now.
+    pub copied: u64,
     /// Duplicates met by INSERT.
     pub duplicates: u64,
     pub records: u64,

@@ -74,6 +74,7 @@ pub enum Statement {
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),
+    LoadData(Box<LoadData>),
     Truncate {
         table: ObjectName,
     },
@@ -483,6 +484,50 @@ pub struct Assignment {
     pub column: ColumnName,
     /// `Expr::Default(None)` stands for DEFAULT.
     pub value: Expr,
+}
+
+/// LOAD DATA.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LoadData {
+    pub is_local: bool,
+    pub file: String,
+    pub on_duplicate: OnDuplicate,
+    pub table: ObjectName,
+    pub partitions: Vec<String>,
+    pub charset: Option<String>,
+    pub format: LoadFormat,
+    /// IGNORE n LINES.
+    pub ignored_lines: u64,
+    /// Empty when there was no list.
+    pub targets: Vec<LoadTarget>,
+    pub assignments: Vec<Assignment>,
+}
+
+/// FIELDS and LINES; `None` for what was not written.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LoadFormat {
+    pub field_end: Option<LoadText>,
+    pub enclosed: Option<LoadText>,
+    pub escaped: Option<LoadText>,
+    pub line_start: Option<LoadText>,
+    pub line_end: Option<LoadText>,
+}
+
+/// What a clause of FIELDS or LINES is given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LoadText {
+    /// Of a string literal.
+    Characters(Vec<u8>),
+    /// Of a hexadecimal or binary literal: bytes of the file.
+    Bytes(Vec<u8>),
+}
+
+/// Where LOAD DATA puts a field.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LoadTarget {
+    Column(ColumnName),
+    /// `@name`, without @.
+    Variable(String),
 }
 
 /// UPDATE. Single-table when `tables` is one reference without joins to a plain table.

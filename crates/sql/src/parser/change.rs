@@ -109,7 +109,7 @@ impl Parser<'_> {
     }
 
     /// `column = value, ...`.
-    fn assignments(&mut self) -> Parse<Vec<Assignment>> {
+    pub fn assignments(&mut self) -> Parse<Vec<Assignment>> {
         self.list(|parser| {
             let column = parser.column_name()?;
             if !parser.accept_kind(TokenKind::Assign) {

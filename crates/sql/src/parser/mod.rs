@@ -45,6 +45,7 @@ mod json;
 mod keywords;
 mod lexer;
 pub mod limits;
+mod load;
 pub mod print;
 mod query;
 mod session;

@@ -60,6 +60,7 @@ impl Parser<'_> {
             "LOCK" => self.lock(),
             "UNLOCK" => self.unlock(),
             "FLUSH" => self.flush(),
+            "LOAD" if self.next_is("DATA") => self.load_data(),
             "DO" => {
                 self.advance();
                 Ok(Statement::Do(self.list(Self::expression)?))

@@ -14,6 +14,7 @@
 //! | `temporary` | the same for temporary tables |
 //! | `rewrite` | ALTER TABLE that changes rows |
 //! | `create_select` | CREATE TABLE ... SELECT |
+//! | `load` | may LOAD DATA have its file? |
 //! | `set`, `variables` | SET and system variables |
 //! | `transaction` | BEGIN, COMMIT, autocommit |
 //! | `lookup` | one row by its primary key, without an executor |
@@ -29,6 +30,7 @@ mod definition;
 mod foreign_keys;
 mod functions;
 mod guard;
+mod load;
 mod lookup;
 mod prepared;
 mod query;
@@ -575,6 +577,9 @@ impl Session {
     /// Seconds without a statement after which the connection is closed (interactive_timeout for interactive ones).
     pub fn wait_timeout_seconds(&self) -> u64 {
         self.limits().wait_timeout_seconds
+    }
+    pub fn net_read_timeout_seconds(&self) -> u64 {
+        self.kept_number("net_read_timeout")
     }
     pub fn net_write_timeout_seconds(&self) -> u64 {
         self.kept_number("net_write_timeout")

@@ -99,7 +99,8 @@ impl Session {
             }
             ast::Statement::Prepare { .. }
             | ast::Statement::Execute { .. }
-            | ast::Statement::Deallocate { .. } => {
+            | ast::Statement::Deallocate { .. }
+            | ast::Statement::LoadData(_) => {
                 return Err(SqlError::new(
                     code::ER_UNSUPPORTED_PS,
                     "This command is not supported in the prepared statement protocol yet",

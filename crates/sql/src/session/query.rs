@@ -310,6 +310,10 @@ pub(super) fn fits(plan: &Plan, params: &[Value]) -> bool {
 pub(super) fn has_plan(statement: &Statement) -> bool {
     matches!(
         statement,
-        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+        Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::LoadData(_)
     )
 }

@@ -25,6 +25,9 @@ impl Session {
         sink: &mut dyn ResultSink,
         more: bool,
     ) -> Result<(), SqlError> {
+        if let Statement::LoadData(load) = statement {
+            self.check_load(load, sink)?;
+        }
         if has_plan(statement) {
             let source = PlanSource::Text { statement, digest: None };
             return self.run_statement(&source, params, 0, sink, more).await.map(drop);
@@ -204,7 +207,8 @@ impl Session {
             Statement::Query(_)
             | Statement::Insert(_)
             | Statement::Update(_)
-            | Statement::Delete(_) => unreachable!("statements with a plan were taken above"),
+            | Statement::Delete(_)
+            | Statement::LoadData(_) => unreachable!("statements with a plan were taken above"),
         }
     }
 

@@ -254,7 +254,7 @@ fn line_of(plan: &Plan) -> Line<'_> {
             };
             let extra = match insert.source {
                 InsertSource::Select(_) => vec!["Using temporary"],
-                InsertSource::Values(_) => Vec::new(),
+                InsertSource::Values(_) | InsertSource::Load(_) => Vec::new(),
             };
             Line { select_type, table: Some(&insert.table), access: None, extra }
         }

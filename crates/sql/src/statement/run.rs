@@ -60,6 +60,19 @@ impl ResultSink for Watched<'_> {
     fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
         self.inner.drained()
     }
+    fn sends_files(&self) -> bool {
+        self.inner.sends_files()
+    }
+    fn request_file(&mut self, name: &str) {
+        // The client sends its file once.
+        self.begun = true;
+        self.inner.request_file(name);
+    }
+    fn file_piece(
+        &mut self,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, SqlError>> + '_>> {
+        self.inner.file_piece()
+    }
 }
 
 impl Session {
@@ -204,11 +217,14 @@ impl Session {
                 }
                 (changed.affected, String::new())
             }
+            PlanKind::Insert(insert) if matches!(insert.source, InsertSource::Load(_)) => {
+                (changed.affected, load_info(&changed, warning_count))
+            }
             PlanKind::Insert(insert) => {
                 Counters::add(&counters.com_insert, 1);
                 let several = match &insert.source {
                     InsertSource::Values(rows) => 1 < rows.len(),
-                    InsertSource::Select(_) => true,
+                    InsertSource::Select(_) | InsertSource::Load(_) => true,
                 };
                 let duplicates = match insert.mode {
                     InsertMode::Insert | InsertMode::Replace | InsertMode::Update(_) => {
@@ -234,6 +250,8 @@ impl Session {
         };
         self.row_count = i64::try_from(affected).unwrap_or(i64::MAX);
         let last_insert_id = match &plan.kind {
+            // Like MySQL, which has the id of LOAD DATA for LAST_INSERT_ID() only.
+            PlanKind::Insert(insert) if matches!(insert.source, InsertSource::Load(_)) => 0,
             PlanKind::Insert(_) => changed.insert_id,
             _ => self.frame.insert_id.unwrap_or(0),
         };
@@ -280,6 +298,16 @@ fn push_number(mut number: u64, text: &mut String) {
 /// What an INSERT of several rows tells.
 pub fn records_info(records: u64, duplicates: u64, warnings: usize) -> String {
     format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}")
+}
+
+/// What LOAD DATA tells.
+fn load_info(changed: &Changed, warnings: usize) -> String {
+    let Changed { records, copied, affected, .. } = changed;
+    format!(
+        "Records: {records}  Deleted: {}  Skipped: {}  Warnings: {warnings}",
+        affected - copied,
+        records - copied
+    )
 }
 
 #[cfg(test)]

@@ -73,6 +73,15 @@ pub struct ConvertError {
 wire_struct!(ConvertError { kind, value, level });
 
 impl ConvertError {
+    /// Of bytes that are none of a character set.
+    pub fn incorrect_string(bytes: &[u8]) -> ConvertError {
+        let first = bytes.iter().take(6);
+        let mut shown: String = first.map(|&byte| escaped(byte)).collect::<Vec<_>>().concat();
+        if bytes.len() > 6 {
+            shown.push_str("...");
+        }
+        ConvertError::new(ConvertErrorKind::IncorrectString, shown)
+    }
     fn new(kind: ConvertErrorKind, value: impl AsRef<[u8]>) -> ConvertError {
         ConvertError { kind, value: shown(value.as_ref()), level: WarningLevel::Warning }
     }
@@ -446,11 +455,8 @@ fn limit_end(text: &str, limit: Limit, charset: Charset) -> usize {
 /// What is wrong with a string some of whose bytes are no characters of the column's character set:
 /// `rest` begins there.
 fn incorrect_string(kept: Value, rest: &[u8]) -> Outcome {
-    let mut shown: String = rest.iter().take(6).map(|&b| escaped(b)).collect::<Vec<_>>().concat();
-    if rest.len() > 6 {
-        shown.push_str("...");
-    }
-    wrong(kept, ConvertErrorKind::IncorrectString, shown)
+    let problem = Some(ConvertError::incorrect_string(rest));
+    Outcome { value: kept, problem, lenient_kind: None }
 }
 
 fn store_text(

@@ -44,7 +44,9 @@ use foreign_key::{Cascade, ForeignKeys};
 pub use foreign_key::{leading_index, referenced_index};
 pub use row_keys::{changes_unique_key, key_too_long};
 use sequence::{Sequence, Wish};
-pub use values::{Storing, default_value, is_negative, store_value};
+pub use values::{
+    RowDraft, Storing, default_value, is_negative, now_value, store_error, store_value,
+};
 
 /// Rows and bytes of one batch of writes: a tenth of a millisecond here and where the rows are, which others wait behind.
 pub const ROWS_PER_BATCH: usize = 64;

@@ -164,7 +164,7 @@ impl TableWriter<'_> {
 
     /// Ends an INSERT: its counts, and its id for LAST_INSERT_ID().
     pub fn finish_insert(self, context: &mut Context<'_>) -> Changed {
-        let mut changed = self.changed;
+        let mut changed = Changed { copied: self.copied, ..self.changed };
         if let Some(first) = self.sequence.first_generated {
             // A generated value comes before one that LAST_INSERT_ID(value) was given.
             context.set_insert_id(first);

@@ -263,44 +263,89 @@ fn is_same(old: &Value, new: &Value) -> bool {
     }
 }
 
+/// A new row while its statement gives values to its columns.
+pub struct RowDraft {
+    /// As columns keep them. `None` for a column that is given no value; NULL for the AUTO_INCREMENT column asks for one.
+    values: Vec<Option<Value>>,
+}
+
+impl RowDraft {
+    pub fn new(table: &Table) -> RowDraft {
+        RowDraft { values: vec![None; table.columns.len()] }
+    }
+    /// Gives a column a value that it can keep.
+    pub fn put(&mut self, column: usize, value: Value) {
+        self.values[column] = Some(value);
+    }
+    /// The column is given no value after all.
+    pub fn take_back(&mut self, column: usize) {
+        self.values[column] = None;
+    }
+    /// What expressions see of the row: the values that columns were given, and the defaults of the others.
+    pub fn seen(&self, table: &Table, run: &Run<'_>) -> Result<Vec<Value>, SqlError> {
+        let lenient = Storing::new(false, true);
+        let columns = self.values.iter().zip(&table.columns);
+        let seen = columns.map(|(value, column)| match value {
+            Some(Value::Null) | None if is_sequence(column) => Ok(value_before(column)),
+            Some(value) => Ok(value.clone()),
+            None => default_value(column, lenient, run, &mut Vec::new()),
+        });
+        seen.collect()
+    }
+}
+
+fn is_sequence(column: &Column) -> bool {
+    matches!(column.default, ColumnDefault::AutoIncrement)
+}
+
 impl TableWriter<'_> {
-    /// A whole row of the values given, by position of their columns, and of defaults. `number` counts from 1, for messages.
-    pub fn new_row(
+    /// Stores a value into a column of a new row. `number` of the row counts from 1, for messages.
+    pub fn give(
+        &self,
+        context: &mut Context<'_>,
+        draft: &mut RowDraft,
+        (column, value): (usize, Value),
+        number: u64,
+    ) -> Result<(), SqlError> {
+        let (run, warnings) = (&context.run, &mut context.warnings);
+        let (table, storing) = (self.table, self.storing);
+        let definition = &table.columns[column];
+        let takes_null = definition.nullable || self.sequence.column == Some(column);
+        let value = match value {
+            Value::Null if takes_null => Value::Null,
+            Value::Null => refuse_null(definition, storing, warnings)?,
+            value => store_value(value, table, column, storing, run, number, warnings)?,
+        };
+        draft.put(column, value);
+        Ok(())
+    }
+
+    /// A whole row of the values given, and of defaults.
+    pub fn complete(
         &mut self,
         context: &mut Context<'_>,
-        given: impl Iterator<Item = (usize, Value)>,
-        number: u64,
+        draft: RowDraft,
     ) -> Result<NewRow, SqlError> {
         let takes_zero = context.settings().sql_mode.no_auto_value_on_zero();
         let (run, warnings) = (&context.run, &mut context.warnings);
-        let table = self.table;
-        let mut row: Vec<Option<Value>> = vec![None; table.columns.len()];
         let mut new = NewRow::default();
-        for (column, value) in given {
-            let definition = &table.columns[column];
-            let is_generated = self.sequence.column == Some(column);
-            let value = match value {
-                Value::Null if is_generated || definition.nullable => Value::Null,
-                Value::Null => refuse_null(definition, self.storing, warnings)?,
-                value => store_value(value, table, column, self.storing, run, number, warnings)?,
-            };
-            if is_generated {
-                new.wishes.push(self.sequence.wish(column, &value, takes_zero));
-            }
-            row[column] = Some(match value {
-                Value::Null if is_generated => generated_value(0, &definition.column_type),
-                value => value,
-            });
-        }
-        new.values.reserve(row.len());
-        for (column, value) in row.into_iter().enumerate() {
-            let definition = &table.columns[column];
+        new.values.reserve(draft.values.len());
+        for (column, value) in draft.values.into_iter().enumerate() {
+            let definition = &self.table.columns[column];
             if value.is_none() && matches!(definition.default, ColumnDefault::Expression(_)) {
                 new.unset.push(u16::try_from(column).expect("tables are narrow"));
             }
+            if let Some(value) = &value
+                && self.sequence.column == Some(column)
+            {
+                new.wishes.push(self.sequence.wish(column, value, takes_zero));
+            }
             new.values.push(match value {
+                Some(Value::Null) if self.sequence.column == Some(column) => {
+                    generated_value(0, &definition.column_type)
+                }
                 Some(value) => value,
-                None if matches!(definition.default, ColumnDefault::AutoIncrement) => {
+                None if is_sequence(definition) => {
                     new.wishes.push(Wish::Next(column));
                     generated_value(0, &definition.column_type)
                 }
@@ -308,5 +353,19 @@ impl TableWriter<'_> {
             });
         }
         Ok(new)
+    }
+
+    /// A whole row of the values given, by position of their columns, and of defaults. `number` counts from 1, for messages.
+    pub fn new_row(
+        &mut self,
+        context: &mut Context<'_>,
+        given: impl Iterator<Item = (usize, Value)>,
+        number: u64,
+    ) -> Result<NewRow, SqlError> {
+        let mut draft = RowDraft::new(self.table);
+        for value in given {
+            self.give(context, &mut draft, value, number)?;
+        }
+        self.complete(context, draft)
     }
 }

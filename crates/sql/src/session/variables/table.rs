@@ -51,7 +51,6 @@ const NO_ROUTINES: &str = "there are no stored routines";
 const NOT_TRACKED: &str =
     "the server does not offer CLIENT_SESSION_TRACK, so no client gets the changes";
 const ALWAYS_CURRENT: &str = "statistics are current, which every age allows";
-const NO_READ_TIMEOUT: &str = "a packet that has begun is awaited without a timeout";
 
 const NOT_TRIED: &str = "ON only allows it, and it is never tried";
 const ROWS_ARE_JUDGED: &str = "conditions are judged by rows, not by entries of an index";
@@ -208,7 +207,7 @@ pub static VARIABLES: &[Variable] = &[
     only("lc_messages", Both, Text("en_US")),
     acts("lc_time_names", Both, Text("en_US")),
     r("license", Text("Apache-2.0")),
-    only("local_infile", Global, Bool(false)),
+    acts("local_infile", Global, Bool(false)),
     acts("lock_wait_timeout", Both, int(YEAR, 1, YEAR)),
     r("locked_in_memory", Bool(false)),
     r("log_bin", Bool(false)),
@@ -242,7 +241,7 @@ pub static VARIABLES: &[Variable] = &[
     any("myisam_sort_buffer_size", Both, int(8_388_608, 4096, U64), NO_MYISAM),
     any("myisam_stats_method", Both, Word(&["nulls_unequal", "nulls_equal", "nulls_ignored"]), NO_MYISAM),
     any("net_buffer_length", Both, int(16384, 1024, 1_048_576), TUNING),
-    any("net_read_timeout", Both, int(30, 1, YEAR), NO_READ_TIMEOUT),
+    acts("net_read_timeout", Both, int(30, 1, YEAR)),
     any("net_retry_count", Both, int(10, 1, U64), TUNING),
     acts("net_write_timeout", Both, int(60, 1, YEAR)),
     only("new", Both, Bool(false)),

@@ -35,6 +35,7 @@ fn other_value(kind: Kind) -> NewValue {
 /// Variables whose effect no script can show, and what shows it.
 const SHOWN_ELSEWHERE: &[(&str, &str)] = &[
     ("interactive_timeout", "mysql: the connection's idle timeout"),
+    ("net_read_timeout", "mysql: the time for which LOAD DATA LOCAL waits for its client"),
     ("net_write_timeout", "mysql: the connection's stall timeout"),
     ("wait_timeout", "mysql: the connection's idle timeout"),
     ("skarv_durability", "sim: workloads choose it"),

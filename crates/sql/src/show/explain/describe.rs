@@ -87,6 +87,7 @@ impl<'p> Describer<'p> {
                 let mut change = change(kind, vec![insert.table.name.clone()], None);
                 match &insert.source {
                     InsertSource::Select(select) => change.blocks.push(self.block(select)),
+                    InsertSource::Load(_) => {}
                     InsertSource::Values(rows) => {
                         let mut node = Node::new(Step::Rows, Vec::new());
                         node.rows = Some(rows.len() as u64);

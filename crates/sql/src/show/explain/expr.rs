@@ -543,7 +543,9 @@ pub fn numbers_of(plan: &Plan) -> BTreeMap<usize, u64> {
         PlanKind::Select(select) => numbers.query(select),
         PlanKind::Insert(insert) => match &insert.source {
             crate::plan::InsertSource::Select(select) => numbers.query(select),
-            crate::plan::InsertSource::Values(_) => numbers.last += 1,
+            crate::plan::InsertSource::Values(_) | crate::plan::InsertSource::Load(_) => {
+                numbers.last += 1;
+            }
         },
         PlanKind::JoinedUpdate(change) | PlanKind::JoinedDelete(change) => {
             numbers.query(&change.rows);
