@@ -6,7 +6,7 @@
 #
 #   SKARV_TEST_PEER      host:port of a second node of the same cluster, for the freshness checks (default: the same)
 #   SKARV_TEST_CACHE     where drivers are installed once (default ~/.cache/skarv-tests)
-#   SKARV_TEST_ONLY      a pattern (bash) of the programs to run, of: cli dump pymysql connector go freshness java
+#   SKARV_TEST_ONLY      a pattern (bash) of the programs to run, of: cli dump infile pymysql connector go freshness java
 #   SKARV_TEST_TIMEOUT   seconds for each program (default 180)
 #   SKARV_TEST_COUNT     writes of the freshness check (default 20000)
 #
@@ -103,6 +103,10 @@ if wanted cli; then
 fi
 if wanted dump; then
     run "dump over TLS" "$here/dump.sh" "${tcp[@]}"
+fi
+if wanted infile; then
+    run "infile over TLS" "$here/infile_cli.sh" "${tcp[@]}"
+    [[ -n $socket ]] && run "infile over the socket" "$here/infile_cli.sh" "${local_socket[@]}"
 fi
 if { wanted pymysql || wanted connector; } && prepare python locked install_python; then
     for program in pymysql connector; do

@@ -13,7 +13,7 @@ def totals(output):
 
 
 def test_drivers(environment):
-    """tests/clients/run.sh over TCP with TLS and the socket: the command line and dumps; in the long tier also PyMySQL, Connector/Python, Go and
+    """tests/clients/run.sh over TCP with TLS and the socket: the command line, dumps and files that it sends; in the long tier also PyMySQL, Connector/Python, Go and
     Connector/J, which come from their registries."""
     cluster = environment.cluster()
     first, second = cluster.sql_nodes()
@@ -21,7 +21,7 @@ def test_drivers(environment):
     variables = dict(os.environ, SKARV_TEST_PEER=f"127.0.0.1:{second['port']}")
     variables.setdefault("SKARV_TEST_COUNT", "100000" if environment.long else "10000")
     if not environment.long:
-        variables.setdefault("SKARV_TEST_ONLY", "@(cli|dump)")
+        variables.setdefault("SKARV_TEST_ONLY", "@(cli|dump|infile)")
     result = subprocess.run([script, "127.0.0.1", str(first["port"]), first["socket"]], env=variables,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             timeout=3000)

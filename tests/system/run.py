@@ -50,6 +50,7 @@ import judged_load
 import lifecycle
 import links
 import load
+import load_data
 import outcome
 import power
 import query_forms
@@ -60,7 +61,7 @@ import tools
 import user_locks
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, user_locks, job_queue, alter, query_forms,
-           judged_load, links, takeover, rejoin, rolling, frozen, cut, outcome, power, full, damage, checkpoint, device, backup, load]
+           judged_load, load_data, links, takeover, rejoin, rolling, frozen, cut, outcome, power, full, damage, checkpoint, device, backup, load]
 
 # One test for each promise of the README's section "What works": the default tier.
 PROMISES = {
@@ -71,6 +72,7 @@ PROMISES = {
     "tools.commands": "skarv mgm",
     "tools.desc": "skarv desc; tables, indexes and replicas that agree",
     "clients.drivers": "MySQL clients: the command line, over TLS and the socket",
+    "load_data.files": "LOAD DATA: files of clients and of the server",
     "isolation.anomalies": "the isolation levels",
     "isolation.deadlocks": "deadlock detection over all nodes",
     "isolation_locks.nowait_skip_locked": "NOWAIT and SKIP LOCKED",

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use sql::{ColumnInfo, OkInfo, PlanColumns, ResultSink, SqlError, StatusFlags};
+use sql::{ColumnInfo, FilePiece, OkInfo, PlanColumns, ResultSink, SqlError, StatusFlags};
 use types::{Charset, Collation, ColumnType, LabelKind, ValueRef};
 
 use crate::capabilities::{self as cap, status};
@@ -249,9 +249,7 @@ impl ResultSink for Sink {
         });
         self.file = Some(OpenFile::default());
     }
-    fn file_piece(
-        &mut self,
-    ) -> Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, SqlError>> + '_>> {
+    fn file_piece(&mut self) -> FilePiece<'_> {
         Box::pin(async {
             let Some(file) = &mut self.file else { return Ok(None) };
             let piece = file.read(&self.shared, false).await;

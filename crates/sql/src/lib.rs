@@ -30,6 +30,8 @@ pub mod statement;
 pub mod statistics;
 
 pub use error::{SqlError, code};
-pub use result::{ColumnFlags, ColumnInfo, OkInfo, PlanColumns, ResultSink, StatusFlags};
+pub use result::{
+    ColumnFlags, ColumnInfo, FilePiece, OkInfo, PlanColumns, ResultSink, StatusFlags,
+};
 pub use server::{Account, ConnectionId, KillKind, Server, ServerConfig, TooManyConnections};
 pub use session::{ConnectionInfo, KillHandle, PreparedInfo, Session};

@@ -132,6 +132,11 @@ pub struct OkInfo {
     pub flags: StatusFlags,
 }
 
+/// A piece of a file, `None` at its end.
+pub type FileRead = Result<Option<Vec<u8>>, crate::SqlError>;
+/// The next piece of a file, when it has come.
+pub type FilePiece<'s> = Pin<Box<dyn Future<Output = FileRead> + 's>>;
+
 /// Where results go. For every statement either `ok`, or `columns` then rows then `end_of_rows`, or `error` (also after
 /// `columns`, when a row fails).
 pub trait ResultSink {
@@ -166,9 +171,7 @@ pub trait ResultSink {
     /// the statement reaches the client behind the end of its file, however much of it was taken.
     fn request_file(&mut self, _name: &str) {}
     /// The next piece of the requested file, never an empty one; `None` at its end. An error ends the connection.
-    fn file_piece(
-        &mut self,
-    ) -> Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, crate::SqlError>> + '_>> {
+    fn file_piece(&mut self) -> FilePiece<'_> {
         Box::pin(std::future::ready(Ok(None)))
     }
     /// Why the sink takes no further rows: the statement ends with this error. Asked after [`ResultSink::drained`].

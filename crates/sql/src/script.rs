@@ -47,7 +47,7 @@ use types::convert::to_text;
 use types::{ColumnType, ValueRef};
 
 use crate::session::Session;
-use crate::{ColumnInfo, OkInfo, ResultSink, SqlError};
+use crate::{ColumnInfo, FilePiece, OkInfo, ResultSink, SqlError};
 
 /// What a statement answered, as text.
 #[derive(Debug, Default)]
@@ -96,9 +96,7 @@ impl ResultSink for Answer {
             (rest, size) = (others, size + 1);
         }
     }
-    fn file_piece(
-        &mut self,
-    ) -> Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, SqlError>> + '_>> {
+    fn file_piece(&mut self) -> FilePiece<'_> {
         Box::pin(std::future::ready(Ok(self.sent.pop_front())))
     }
 }

@@ -132,3 +132,79 @@ impl Parser<'_> {
         self.column_name().map(LoadTarget::Column)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use types::SqlMode;
+
+    use super::*;
+    use crate::parser::parse_one;
+
+    fn parsed(sql: &str) -> Option<LoadData> {
+        match parse_one(sql.as_bytes(), SqlMode::default()).ok()?.0 {
+            Statement::LoadData(load) => Some(*load),
+            other => panic!("{sql}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_clause() {
+        let load = parsed(
+            "LOAD DATA LOW_PRIORITY LOCAL INFILE 'a.csv' REPLACE INTO TABLE s.t PARTITION (p, q) \
+             CHARACTER SET latin1 COLUMNS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' ESCAPED BY '' \
+             LINES STARTING BY x'3e3e' TERMINATED BY 0x0d0a IGNORE 2 ROWS (a, @b, t.c) \
+             SET d = @b + 1, e = DEFAULT",
+        )
+        .expect("it is one");
+        assert!(load.is_local);
+        assert_eq!((load.file.as_str(), load.on_duplicate), ("a.csv", OnDuplicate::Replace));
+        assert_eq!(load.table, ObjectName::new(Some("s".into()), "t".into()));
+        assert_eq!((load.partitions.len(), load.charset.as_deref()), (2, Some("latin1")));
+        let characters = |text: &str| Some(LoadText::Characters(text.into()));
+        let bytes = |text: &str| Some(LoadText::Bytes(text.into()));
+        let expected = LoadFormat {
+            field_end: characters(","),
+            enclosed: characters("\""),
+            escaped: characters(""),
+            line_start: bytes(">>"),
+            line_end: bytes("\r\n"),
+        };
+        assert_eq!(load.format, expected);
+        assert_eq!(load.ignored_lines, 2);
+        assert_eq!(load.targets.len(), 3);
+        assert_eq!(load.targets[1], LoadTarget::Variable("b".into()));
+        assert_eq!(load.assignments.len(), 2);
+    }
+
+    #[test]
+    fn few_clauses_and_wrong_ones() {
+        for (sql, is_right) in [
+            ("LOAD DATA INFILE 'a' INTO TABLE t", true),
+            ("LOAD DATA CONCURRENT INFILE 'a' IGNORE INTO TABLE t ()", true),
+            ("LOAD DATA INFILE 'a' INTO TABLE t CHARSET utf8mb4 SET a = 1", true),
+            ("LOAD DATA INFILE 'a' INTO TABLE t FIELDS ENCLOSED BY '' ENCLOSED BY 'x'", true),
+            ("LOAD DATA INFILE 'a' INTO TABLE t LINES TERMINATED BY b'1010' IGNORE 0 LINES", true),
+            ("LOAD DATA INFILE 'a' INTO t", false),
+            ("LOAD DATA INFILE a INTO TABLE t", false),
+            ("LOAD DATA LOCAL 'a' INTO TABLE t", false),
+            ("LOAD DATA INFILE 'a' REPLACE IGNORE INTO TABLE t", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t FIELDS", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t FIELDS STARTING BY 'a'", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t FIELDS OPTIONALLY ESCAPED BY 'a'", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t FIELDS TERMINATED ','", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t FIELDS TERMINATED BY 1", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t LINES", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t IGNORE LINES", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t IGNORE 1", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t IGNORE -1 LINES", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t (a,)", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t (1)", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t (a) (b)", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t SET", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t SET @a = 1", false),
+            ("LOAD DATA INFILE 'a' INTO TABLE t LINES TERMINATED BY 'a' CHARSET latin1", false),
+        ] {
+            assert_eq!(parsed(sql).is_some(), is_right, "{sql}");
+        }
+    }
+}

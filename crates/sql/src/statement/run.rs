@@ -15,7 +15,7 @@ use crate::execute::{Changed, Context, Failure};
 use crate::plan::{InsertMode, InsertSource, Plan, PlanKind};
 use crate::server::Counters;
 use crate::session::{Session, changes_only_temporary};
-use crate::{ColumnInfo, OkInfo, PlanColumns, ResultSink, SqlError};
+use crate::{ColumnInfo, FilePiece, OkInfo, PlanColumns, ResultSink, SqlError};
 
 /// How often an autocommit statement is run again after a deadlock.
 const RERUN_COUNT_MAX: u32 = 3;
@@ -68,9 +68,7 @@ impl ResultSink for Watched<'_> {
         self.begun = true;
         self.inner.request_file(name);
     }
-    fn file_piece(
-        &mut self,
-    ) -> Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, SqlError>> + '_>> {
+    fn file_piece(&mut self) -> FilePiece<'_> {
         self.inner.file_piece()
     }
 }

@@ -307,7 +307,7 @@ fn memory_is_bounded() {
 }
 
 /// MySQL's reader: bytes of the whole file, taken and put back.
-struct Reference<'f> {
+struct Reference {
     format: Format,
     bytes: Vec<u8>,
     position: usize,
@@ -317,11 +317,10 @@ struct Reference<'f> {
     start_of_line: bool,
     found_null: bool,
     enclosed: bool,
-    _file: &'f [u8],
 }
 
-impl<'f> Reference<'f> {
-    fn new(format: &Format, file: &'f [u8]) -> Reference<'f> {
+impl Reference {
+    fn new(format: &Format, file: &[u8]) -> Reference {
         let mut format = format.clone();
         if format.field_end == format.line_end {
             format.line_end.clear();
@@ -336,7 +335,6 @@ impl<'f> Reference<'f> {
             line_cut: false,
             found_null: false,
             enclosed: false,
-            _file: file,
         }
     }
     fn get(&mut self) -> Option<u8> {
@@ -390,8 +388,7 @@ impl<'f> Reference<'f> {
         } else {
             self.push();
         }
-        loop {
-            let Some(mut byte) = self.get() else { break };
+        while let Some(mut byte) = self.get() {
             if Some(byte) == escape {
                 match self.get() {
                     None => {
