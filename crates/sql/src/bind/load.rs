@@ -16,7 +16,7 @@ use crate::plan::{InsertMode, InsertPlan, InsertSource, LoadPlan, LoadTarget};
 use crate::session::value_text;
 
 /// Bytes of a terminator at most: the reader compares it at each place where it may stand.
-const TERMINATOR_SIZE_MAX: usize = 255;
+const TERMINATOR_SIZE_MAX: usize = 64;
 
 impl Binder<'_> {
     /// An INSERT whose rows come from a file.
@@ -29,8 +29,12 @@ impl Binder<'_> {
         self.reads_per_row = true;
         let charset = self.load_charset(load.charset.as_deref())?;
         let format = self.load_format(&load.format, charset)?;
-        // Like MySQL: a file of the client cannot be stopped, so it is loaded as far as it can be.
-        let ignore = load.is_local || load.on_duplicate == OnDuplicate::Ignore;
+        // Like MySQL: a file of the client cannot be stopped, so it is loaded as far as it can be. REPLACE is as strict as ever.
+        let ignore = match load.on_duplicate {
+            OnDuplicate::Ignore => true,
+            OnDuplicate::Fail => load.is_local,
+            OnDuplicate::Replace => false,
+        };
         let mut target = self.target(&load.table, None, &[], "LOAD")?;
         target.check_insertable()?;
         let table = Arc::clone(&target.table);

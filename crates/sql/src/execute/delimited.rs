@@ -227,7 +227,7 @@ impl Delimited {
                     }
                 }),
                 State::LineStart => self.find_line_start(),
-                State::FieldStart => self.begin_field(),
+                State::FieldStart => self.begin_field()?,
                 State::Field { enclosed } => {
                     let ended = self.read_field(enclosed)?;
                     ended.map(|ended| self.end_field(ended))
@@ -274,21 +274,20 @@ impl Delimited {
         ignores
     }
 
-    fn begin_field(&mut self) -> Option<State> {
+    fn begin_field(&mut self) -> Result<Option<State>, RecordTooLong> {
         self.field_start = self.record.bytes.len();
         self.has_null_mark = false;
-        match self.peek(0) {
+        Ok(match self.peek(0) {
             Peeked::Wait => None,
             Peeked::End if self.record.fields.is_empty() => Some(State::End),
             Peeked::End => Some(State::Delivered),
             Peeked::Byte(byte) if Some(byte) == self.format.enclosed => {
                 // Kept until the field ends as an enclosed one.
-                self.record.bytes.push(byte);
-                self.position += 1;
+                self.take(byte, 1)?;
                 Some(State::Field { enclosed: true })
             }
             Peeked::Byte(_) => Some(State::Field { enclosed: false }),
-        }
+        })
     }
 
     /// The field under way has all its bytes.
@@ -465,7 +464,7 @@ impl Delimited {
         let rest = &self.input[self.position..];
         let is_special = |byte: &u8| self.is_special[usize::from(*byte)];
         let run = rest.iter().position(is_special).unwrap_or(rest.len());
-        if self.record_size_max - self.record.bytes.len() < run {
+        if self.room() < run {
             return Err(RecordTooLong);
         }
         self.record.bytes.extend_from_slice(&rest[..run]);
@@ -473,9 +472,14 @@ impl Delimited {
         Ok(())
     }
 
+    /// Bytes that the record may still get.
+    fn room(&self) -> usize {
+        self.record_size_max - self.record.bytes.len()
+    }
+
     /// Appends a byte to the field for so many bytes of the input.
     fn take(&mut self, byte: u8, count: usize) -> Result<(), RecordTooLong> {
-        if self.record.bytes.len() == self.record_size_max {
+        if self.room() == 0 {
             return Err(RecordTooLong);
         }
         self.record.bytes.push(byte);

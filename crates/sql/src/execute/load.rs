@@ -21,7 +21,7 @@ use crate::plan::{AssignedValue, AssignmentPlan, InsertPlan, LoadPlan, LoadTarge
 const WARNINGS_HELD_MAX: usize = 1_000;
 
 /// Bytes that are read from a file of the server at once.
-const SERVER_PIECE_SIZE: usize = 256 << 10;
+const SERVER_PIECE_SIZE: usize = 64 << 10;
 
 /// Where the pieces of the file come from.
 enum FileSource {

@@ -264,13 +264,25 @@ fn formats_without_a_terminator() {
     check(&format("", Some(b'"'), None, "", "\n"), 2, 0, &[("a,b\n\"c\"\n", &["[a,b]", "[c]"])]);
 }
 
+/// The bytes of a record, those of quotes around fields among them, have a limit.
 #[test]
 fn long_records_are_refused() {
-    for (file, fits) in
-        [("abcd\n", true), ("abcde\n", false), ("ab\tcd\n", true), ("ab\tcde", false)]
-    {
+    let quoted = Format { enclosed: Some(b'"'), ..Format::default() };
+    for (file, fits) in [
+        ("abcd\n", true),
+        ("abcde\n", false),
+        ("ab\tcd\n", true),
+        ("ab\tcde", false),
+        ("abcd\t\n", true),
+        ("abcd\t\"\"\n", false),
+        ("abc\t\"\"\n", true),
+        ("abc\t\"d\"\n", false),
+        ("abcd\\", false),
+        ("abc\\n\n", true),
+        ("a\tb\tmuch that is skipped\n", true),
+    ] {
         for by_bytes in [false, true] {
-            let mut machine = Delimited::new(Format::default(), 2, 0, 4);
+            let mut machine = Delimited::new(quoted.clone(), 2, 0, 4);
             let piece = if by_bytes { 1 } else { file.len() };
             let mut pieces = file.as_bytes().chunks(piece);
             let outcome = loop {
