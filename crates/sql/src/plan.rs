@@ -9,6 +9,7 @@
 //! `@a := ...`). So the expressions themselves stay pure and can be shipped to where the rows are; one that needs a slot of
 //! the second kind is *local* and never leaves the session.
 
+mod load;
 mod row_rules;
 
 use std::sync::Arc;
@@ -16,11 +17,11 @@ use std::sync::Arc;
 use client::WaitPolicy;
 use types::convert::SqlWarning;
 use types::expr::{Aggregate, JsonTable};
-use types::{Charset, Expr, RowLayout, SchemaVersion, Table, TableId, Value};
+use types::{Expr, RowLayout, SchemaVersion, Table, TableId, Value};
 
-use crate::execute::delimited::Format;
 use crate::parser::ast::SetOperator;
 use crate::{ColumnInfo, PlanColumns};
+pub use load::{LoadPlan, LoadTarget};
 pub use row_rules::{ColumnRule, NO_RULES, RowRules};
 
 #[derive(Clone, Debug)]
@@ -847,32 +848,6 @@ pub enum InsertSource {
     Values(Vec<Vec<InsertValue>>),
     Select(Box<SelectPlan>),
     Load(Box<LoadPlan>),
-}
-
-/// LOAD DATA: the rows of a file.
-#[derive(Clone, Debug)]
-pub struct LoadPlan {
-    pub file: String,
-    /// The client has the file.
-    pub is_local: bool,
-    pub format: Format,
-    /// What the file is written in.
-    pub charset: Charset,
-    /// IGNORE n LINES.
-    pub ignored_lines: u64,
-    /// Where the fields of a line go.
-    pub targets: Vec<LoadTarget>,
-    /// SET, over the row being made.
-    pub assignments: Vec<AssignmentPlan>,
-}
-
-#[derive(Clone, Debug)]
-pub enum LoadTarget {
-    Column(u16),
-    /// A user variable, by its lower-case name.
-    Variable(String),
-    /// A generated column: it has a value of its own.
-    Nothing,
 }
 
 #[derive(Clone, Debug)]
