@@ -400,7 +400,7 @@ impl Delimited {
         Ended::File
     }
 
-    /// Skips what is left of a line, with its terminator.
+    /// Skips the rest of a line, with its terminator.
     fn skip_line(&mut self) -> Option<Ended> {
         loop {
             let rest = &self.input[self.position..];
@@ -477,7 +477,7 @@ impl Delimited {
         self.record_size_max - self.record.bytes.len()
     }
 
-    /// Appends a byte to the field for so many bytes of the input.
+    /// Appends a byte to the field for a number of bytes of the input.
     fn take(&mut self, byte: u8, count: usize) -> Result<(), RecordTooLong> {
         if self.room() == 0 {
             return Err(RecordTooLong);

@@ -235,7 +235,7 @@ impl Session {
         table
     }
 
-    /// CREATE TEMPORARY TABLE ... SELECT: what it inserted, and the text of its OK. The rows are part of the transaction, the table is
+    /// CREATE TEMPORARY TABLE ... SELECT: its counts of rows, and the text of its OK. The rows are part of the transaction, the table is
     /// not; a failure leaves neither.
     pub(super) async fn create_temporary_select(
         &mut self,
