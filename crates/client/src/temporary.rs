@@ -533,8 +533,7 @@ mod tests {
             on_update_now: false,
             comment: String::new(),
             hidden: false,
-            display_width: None,
-            is_unsigned_float: false,
+            display: types::NumberDisplay::default(),
             generated: None,
         };
         let index = |number: u16, kind| Index {

@@ -22,8 +22,8 @@ use storage::PagePool;
 use types::wire::Wire;
 use types::{
     Catalogue, Collation, Column, ColumnDefault, ColumnType, Home, Incarnation, Index, IndexId,
-    IndexKind, IndexPart, IndexState, IntWidth, NodeId, SchemaVersion, ShardId, Table, TableId,
-    TableState, Timestamp, WorkerId,
+    IndexKind, IndexPart, IndexState, IntWidth, NodeId, NumberDisplay, SchemaVersion, ShardId,
+    Table, TableId, TableState, Timestamp, WorkerId,
 };
 
 use crate::limits::{
@@ -913,8 +913,7 @@ pub fn bootstrap_catalogue() -> Catalogue {
         on_update_now: false,
         comment: String::new(),
         hidden: false,
-        display_width: None,
-        is_unsigned_float: false,
+        display: NumberDisplay::default(),
         generated: None,
     };
     let number = || ColumnType::Int { width: IntWidth::W8, unsigned: true };
@@ -925,6 +924,7 @@ pub fn bootstrap_catalogue() -> Catalogue {
         state: IndexState::Public,
         parts: vec![IndexPart { column, prefix: None, descending: false }],
         comment: String::new(),
+        is_generated: false,
     };
     let primary = index(IndexId(0), "PRIMARY", IndexKind::Primary, 0);
     let table = |id: TableId, name: &str, columns: Vec<Column>, indexes: Vec<Index>| Table {

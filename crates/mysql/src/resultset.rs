@@ -10,8 +10,12 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use types::convert::{ConvertContext, format_double, format_float, to_f64, to_text};
+use types::display::number_text;
 use types::value::bit_bytes;
-use types::{Charset, Collation, ColumnType, Date, DateTime, Decimal, IntWidth, Time, ValueRef};
+use types::{
+    Charset, Collation, ColumnType, Date, DateTime, Decimal, IntWidth, NumberDisplay, Time,
+    ValueRef,
+};
 
 use crate::command::code;
 use crate::packet::{put_lenenc, put_lenenc_bytes};
@@ -181,11 +185,24 @@ pub enum Encoding {
     Year,
     /// So many bytes of an integer, the highest first.
     Bits(u8),
+    /// Numbers whose text has zeros in front, up to so many characters, or so many digits behind the point.
+    Displayed {
+        plain: &'static Encoding,
+        fill: u8,
+        decimals: Option<u8>,
+    },
 }
 
 impl Encoding {
     /// For a client that reads `results`.
-    pub fn for_client(column_type: &ColumnType, results: Option<Collation>) -> Encoding {
+    pub fn for_client(
+        column_type: &ColumnType,
+        display: NumberDisplay,
+        results: Option<Collation>,
+    ) -> Encoding {
+        if display.has_text(column_type) {
+            return Encoding::displayed(column_type, display);
+        }
         match (Encoding::of(column_type), results.map(Collation::charset)) {
             (Encoding::String, None | Some(Charset::Binary)) => Encoding::Own,
             (Encoding::String, Some(charset)) if !charset.is_verbatim() => {
@@ -222,6 +239,19 @@ impl Encoding {
             }
         }
     }
+    fn displayed(column_type: &ColumnType, display: NumberDisplay) -> Encoding {
+        let plain = match Encoding::of(column_type) {
+            Encoding::Int1 => &Encoding::Int1,
+            Encoding::Int2 => &Encoding::Int2,
+            Encoding::Int4 => &Encoding::Int4,
+            Encoding::Int8 => &Encoding::Int8,
+            Encoding::Float => &Encoding::Float,
+            Encoding::Double => &Encoding::Double,
+            Encoding::Decimal => &Encoding::Decimal,
+            other => return other,
+        };
+        Encoding::Displayed { plain, fill: display.fill(column_type), decimals: display.decimals }
+    }
     /// Digits of fractional seconds a temporal value is printed with; None prints as many as it has.
     fn fsp(self) -> Option<u8> {
         match self {
@@ -238,6 +268,7 @@ impl Encoding {
             | Encoding::Year
             | Encoding::Bits(_)
             | Encoding::Own
+            | Encoding::Displayed { .. }
             | Encoding::Date => None,
         }
     }
@@ -265,6 +296,17 @@ fn put_text_value(
     encoding: Encoding,
     scratch: &mut String,
 ) {
+    let is_finite = match value {
+        ValueRef::Float(value) => value.is_finite(),
+        ValueRef::Double(value) => value.is_finite(),
+        _ => true,
+    };
+    if let Encoding::Displayed { fill, decimals, .. } = encoding
+        && is_finite
+        && let Some(text) = number_text(value, fill, decimals)
+    {
+        return put_lenenc_bytes(out, text.as_bytes());
+    }
     match value {
         ValueRef::Null => out.push(NULL_TEXT),
         // SQL has no infinity and no NaN; MySQL shows NULL where one slipped through.
@@ -470,6 +512,10 @@ fn put_binary_value(
         Encoding::Decimal | Encoding::String | Encoding::Converted(_) | Encoding::Own => {
             put_text_value(out, value, encoding, scratch)
         }
+        Encoding::Displayed { plain: Encoding::Decimal, .. } => {
+            put_text_value(out, value, encoding, scratch)
+        }
+        Encoding::Displayed { plain, .. } => put_binary_value(out, value, *plain, scratch),
         Encoding::Date => put_binary_datetime(out, date_of(value).at_midnight()),
         Encoding::DateTime { .. } => put_binary_datetime(out, datetime_of(value)),
         Encoding::Time { .. } => put_binary_time(out, time_of(value)),

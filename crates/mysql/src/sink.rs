@@ -132,8 +132,9 @@ impl Sink {
         drop(pipe);
         self.encodings.clear();
         let results = self.flags.results;
-        self.encodings
-            .extend(columns.iter().map(|c| Encoding::for_client(&c.column_type, results)));
+        self.encodings.extend(
+            columns.iter().map(|c| Encoding::for_client(&c.column_type, c.display, results)),
+        );
     }
     pub fn put_error(&self, code: u16, message: &str) {
         let charset = self.charset();
@@ -358,6 +359,7 @@ mod tests {
             flags: ColumnFlags::default(),
             decimals: 0,
             collation_id: column_type.collation().unwrap_or(Collation::Binary).id(),
+            display: types::NumberDisplay::default(),
             length: column_type.display_length(),
             coercibility: Coercibility::Implicit,
             null_type: false,

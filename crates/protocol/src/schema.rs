@@ -196,6 +196,7 @@ pub fn unique_entries_table(table: &Table, index: &Index) -> Table {
             state: types::IndexState::Public,
             parts,
             comment: String::new(),
+            is_generated: false,
         }],
         collation: table.collation,
         comment: String::new(),

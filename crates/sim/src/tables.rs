@@ -11,8 +11,8 @@ use types::expr::{Aggregate, AggregateFunction, BinaryOp, Function};
 use types::wire::Bytes;
 use types::{
     AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Expr, Index, IndexId, IndexKind,
-    IndexPart, IndexState, IntWidth, RowView, SchemaVersion, Table, TableId, TableState, Value,
-    ValueRef,
+    IndexPart, IndexState, IntWidth, NumberDisplay, RowView, SchemaVersion, Table, TableId,
+    TableState, Value, ValueRef,
 };
 
 pub const DATABASE: &str = "sim";
@@ -64,8 +64,7 @@ fn column(name: &str, column_type: ColumnType) -> Column {
         on_update_now: false,
         comment: String::new(),
         hidden: false,
-        display_width: None,
-        is_unsigned_float: false,
+        display: NumberDisplay::default(),
         generated: None,
     }
 }
@@ -79,6 +78,7 @@ pub fn index(name: &str, kind: IndexKind, columns: &[u16]) -> Index {
         state: IndexState::Public,
         parts: columns.iter().map(part).collect(),
         comment: String::new(),
+        is_generated: false,
     }
 }
 

@@ -242,6 +242,7 @@ pub mod code {
     pub const ER_TOO_LONG_SET_ENUM_VALUE: u16 = 3505;
     pub const ER_TOO_BIG_SCALE: u16 = 1425;
     pub const ER_TOO_BIG_PRECISION: u16 = 1426;
+    pub const ER_CONFLICTING_DECLARATIONS: u16 = 1302;
     pub const ER_M_BIGGER_THAN_D: u16 = 1427;
     pub const ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT: u16 = 1582;
     pub const ER_WRONG_PARAMETERS_TO_NATIVE_FCT: u16 = 1583;

@@ -181,6 +181,7 @@ impl VirtualTable {
             ScopeColumn {
                 name: name.to_string(),
                 column_type: column_type(written),
+                display: types::NumberDisplay::default(),
                 nullable: true,
                 hidden: false,
                 coercibility: Coercibility::Implicit,
@@ -495,8 +496,14 @@ fn column_row(table: &Table, position: usize, ordinal: usize, offset_seconds: i3
         ColumnType::Decimal { precision, scale, .. } => {
             (number(u64::from(*precision)), number(u64::from(*scale)))
         }
-        ColumnType::Float => (number(12), Value::Null),
-        ColumnType::Double => (number(22), Value::Null),
+        ColumnType::Float | ColumnType::Double => match (column.display.decimals, column_type) {
+            (Some(decimals), _) => {
+                let width = column.display.width.unwrap_or_default();
+                (number(u64::from(width)), number(u64::from(decimals)))
+            }
+            (None, ColumnType::Float) => (number(12), Value::Null),
+            (None, _) => (number(22), Value::Null),
+        },
         ColumnType::Bit { length } => (number(u64::from(*length)), Value::Null),
         _ => (Value::Null, Value::Null),
     };

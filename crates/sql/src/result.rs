@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::OnceLock;
 
 use types::expr::Coercibility;
-use types::{Collation, ColumnType, ValueRef};
+use types::{Collation, ColumnType, NumberDisplay, ValueRef};
 
 /// A column of a result set, or a parameter of a prepared statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,8 @@ pub struct ColumnInfo {
     /// The column's name in its table; empty for an expression.
     pub org_name: String,
     pub column_type: ColumnType,
+    /// How its numbers are shown.
+    pub display: NumberDisplay,
     pub nullable: bool,
     pub flags: ColumnFlags,
     /// Digits after the point, or of fractional seconds; 31 where it is not fixed.

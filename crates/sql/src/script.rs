@@ -118,7 +118,10 @@ pub fn shown(value: ValueRef<'_>, column: &ColumnInfo) -> String {
         ValueRef::UInt(bits) if matches!(column.column_type, ColumnType::Bit { .. }) => {
             format!("b'{bits:b}'")
         }
-        other => to_text(other).into_owned(),
+        other => match column.display.text(other, &column.column_type) {
+            Some(text) => text,
+            None => to_text(other).into_owned(),
+        },
     };
     if text.is_empty() {
         return "(empty)".into();
@@ -397,10 +400,10 @@ mod tests {
     use super::*;
 
     fn answer(rows: &[&[i64]]) -> Answer {
-        let own = types::expr::ResultType {
-            column_type: Some(ColumnType::Int { width: IntWidth::W8, unsigned: false }),
-            nullable: true,
-        };
+        let own = types::expr::ResultType::of(
+            Some(ColumnType::Int { width: IntWidth::W8, unsigned: false }),
+            true,
+        );
         let column = crate::bind::expression_info("a", &own);
         let mut answer = Answer::default();
         answer.columns(&vec![column; rows.first().map_or(1, |row| row.len())]);

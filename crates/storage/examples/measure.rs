@@ -9,7 +9,8 @@ use types::key::{index_key_prefix, primary_key_of_values};
 use types::row::encode_row;
 use types::{
     Collation, Column, ColumnDefault, ColumnType, Index, IndexId, IndexKind, IndexPart, IndexState,
-    IntWidth, SchemaVersion, Table, TableId, TableState, Timestamp, TransactionId, ValueRef,
+    IntWidth, NumberDisplay, SchemaVersion, Table, TableId, TableState, Timestamp, TransactionId,
+    ValueRef,
 };
 
 fn sysbench_table() -> Arc<Table> {
@@ -23,8 +24,7 @@ fn sysbench_table() -> Arc<Table> {
         on_update_now: false,
         comment: String::new(),
         hidden: false,
-        display_width: None,
-        is_unsigned_float: false,
+        display: NumberDisplay::default(),
         generated: None,
     };
     let index = |id: u16, kind| Index {
@@ -34,6 +34,7 @@ fn sysbench_table() -> Arc<Table> {
         state: IndexState::Public,
         parts: vec![IndexPart { column: id, prefix: None, descending: false }],
         comment: String::new(),
+        is_generated: false,
     };
     Arc::new(Table {
         id: TableId(1),

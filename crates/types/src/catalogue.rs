@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::display::DECIMALS_MAX;
 use crate::wire::{Reader, Wire, WireError};
 use crate::{
     Collation, ColumnExpression, ColumnType, Constraints, CopyState, Generated, IndexId, IntWidth,
-    Rewriting, RowLayout, SchemaVersion, TableId, Value, wire_enum, wire_struct,
+    NumberDisplay, Rewriting, RowLayout, SchemaVersion, TableId, Value, wire_enum, wire_struct,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -247,10 +248,8 @@ pub struct Column {
     pub comment: String,
     /// Not shown by `*`, DESCRIBE and SHOW: the row id of a table without a primary key.
     pub hidden: bool,
-    /// The width written behind an integer type, which clients are told: they take TINYINT(1) for a boolean.
-    pub display_width: Option<u8>,
-    /// UNSIGNED of FLOAT and DOUBLE, whose types know no signs.
-    pub is_unsigned_float: bool,
+    /// How its numbers are shown.
+    pub display: NumberDisplay,
     pub generated: Option<Generated>,
 }
 
@@ -259,8 +258,10 @@ const COLUMN_HIDDEN: u8 = 1;
 const COLUMN_HAS_WIDTH: u8 = 2;
 const COLUMN_IS_GENERATED: u8 = 4;
 const COLUMN_IS_UNSIGNED_FLOAT: u8 = 8;
+const COLUMN_HAS_DECIMALS: u8 = 16;
+const COLUMN_IS_ZEROFILL: u8 = 32;
 
-/// The last byte was `hidden` alone before there was a width: a column without a width has the same bytes as then.
+/// The last byte was `hidden` alone before there were displays: a column without any has the same bytes as then.
 impl Wire for Column {
     fn encode(&self, out: &mut Vec<u8>) {
         self.name.encode(out);
@@ -270,12 +271,18 @@ impl Wire for Column {
         self.on_update_now.encode(out);
         self.comment.encode(out);
         let hidden = if self.hidden { COLUMN_HIDDEN } else { 0 };
-        let has_width = if self.display_width.is_some() { COLUMN_HAS_WIDTH } else { 0 };
+        let NumberDisplay { width, decimals, is_unsigned, is_zerofill } = self.display;
+        let has_width = if width.is_some() { COLUMN_HAS_WIDTH } else { 0 };
         let generated = if self.generated.is_some() { COLUMN_IS_GENERATED } else { 0 };
-        let unsigned = if self.is_unsigned_float { COLUMN_IS_UNSIGNED_FLOAT } else { 0 };
-        (hidden | has_width | generated | unsigned).encode(out);
-        if let Some(width) = self.display_width {
+        let unsigned = if is_unsigned { COLUMN_IS_UNSIGNED_FLOAT } else { 0 };
+        let has_decimals = if decimals.is_some() { COLUMN_HAS_DECIMALS } else { 0 };
+        let zerofill = if is_zerofill { COLUMN_IS_ZEROFILL } else { 0 };
+        (hidden | has_width | generated | unsigned | has_decimals | zerofill).encode(out);
+        if let Some(width) = width {
             width.encode(out);
+        }
+        if let Some(decimals) = decimals {
+            decimals.encode(out);
         }
         if let Some(generated) = &self.generated {
             generated.encode(out);
@@ -289,13 +296,28 @@ impl Wire for Column {
         let on_update_now = Wire::decode(input)?;
         let comment = Wire::decode(input)?;
         let flags = u8::decode(input)?;
-        let known =
-            COLUMN_HIDDEN | COLUMN_HAS_WIDTH | COLUMN_IS_GENERATED | COLUMN_IS_UNSIGNED_FLOAT;
+        let known = COLUMN_HIDDEN
+            | COLUMN_HAS_WIDTH
+            | COLUMN_IS_GENERATED
+            | COLUMN_IS_UNSIGNED_FLOAT
+            | COLUMN_HAS_DECIMALS
+            | COLUMN_IS_ZEROFILL;
         if flags & !known != 0 {
             return Err(WireError::BadTag("column"));
         }
         let has_width = flags & COLUMN_HAS_WIDTH != 0;
-        let display_width = if has_width { Some(u8::decode(input)?) } else { None };
+        let width = if has_width { Some(u8::decode(input)?) } else { None };
+        let has_decimals = flags & COLUMN_HAS_DECIMALS != 0;
+        let decimals = if has_decimals { Some(u8::decode(input)?) } else { None };
+        if decimals.is_some_and(|decimals| DECIMALS_MAX < decimals) {
+            return Err(WireError::Invalid("decimals"));
+        }
+        let display = NumberDisplay {
+            width,
+            decimals,
+            is_unsigned: flags & COLUMN_IS_UNSIGNED_FLOAT != 0,
+            is_zerofill: flags & COLUMN_IS_ZEROFILL != 0,
+        };
         let is_generated = flags & COLUMN_IS_GENERATED != 0;
         let generated = if is_generated { Some(Wire::decode(input)?) } else { None };
         let hidden = flags & COLUMN_HIDDEN != 0;
@@ -307,8 +329,7 @@ impl Wire for Column {
             on_update_now,
             comment,
             hidden,
-            display_width,
-            is_unsigned_float: flags & COLUMN_IS_UNSIGNED_FLOAT != 0,
+            display,
             generated,
         })
     }
@@ -330,18 +351,33 @@ impl Column {
     pub fn is_row_id(&self) -> bool {
         self.hidden && self.generated.is_none()
     }
-    /// The type as MySQL 8 spells it: of the widths only that of TINYINT(1) is shown.
+    /// The type as MySQL 8 spells it: of the widths of integers only those of TINYINT(1) and of ZEROFILL are shown.
     pub fn type_name(&self) -> String {
-        match (&self.column_type, self.display_width) {
-            (ColumnType::Int { width: IntWidth::W1, unsigned: false }, Some(1)) => {
-                "tinyint(1)".to_owned()
-            }
-            (column_type, _) if self.is_unsigned_float => {
-                format!("{} unsigned", column_type.sql_name())
-            }
-            (column_type, _) => column_type.sql_name(),
-        }
+        type_name(&self.column_type, &self.display)
     }
+}
+
+/// [`Column::type_name`].
+pub fn type_name(column_type: &ColumnType, display: &NumberDisplay) -> String {
+    let (name, is_unsigned) = match (column_type, display.width) {
+        (ColumnType::Int { width: IntWidth::W1, unsigned: false }, Some(1)) => {
+            return "tinyint(1)".to_owned();
+        }
+        (&ColumnType::Int { width, .. }, _) if display.is_zerofill => {
+            let plain = ColumnType::Int { width, unsigned: false };
+            (format!("{}({})", plain.sql_name(), display.fill(column_type)), true)
+        }
+        (ColumnType::Float | ColumnType::Double, width) => {
+            let digits = width.zip(display.decimals);
+            let digits = digits.map(|(width, decimals)| format!("({width},{decimals})"));
+            let name = format!("{}{}", column_type.sql_name(), digits.unwrap_or_default());
+            (name, display.is_unsigned)
+        }
+        _ => (column_type.sql_name(), false),
+    };
+    let sign = if is_unsigned { " unsigned" } else { "" };
+    let fill = if display.is_zerofill { " zerofill" } else { "" };
+    format!("{name}{sign}{fill}")
 }
 
 #[derive(Clone, Debug)]
@@ -378,8 +414,47 @@ pub struct Index {
     pub state: IndexState,
     pub parts: Vec<IndexPart>,
     pub comment: String,
+    /// The table got it for a foreign key: it goes when another key that begins with its columns comes.
+    pub is_generated: bool,
 }
-wire_struct!(Index { id, name, kind, state, parts, comment });
+
+/// What an index is, with a tag of its own for one that was generated: others have the bytes that they had before.
+enum WrittenKind {
+    Primary,
+    Unique { entries: TableId },
+    Ordinary,
+    Generated,
+}
+wire_enum!(WrittenKind { 0 => Primary, 1 => Unique { entries }, 2 => Ordinary, 3 => Generated });
+
+impl Wire for Index {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.id.encode(out);
+        self.name.encode(out);
+        let kind = match self.kind {
+            IndexKind::Primary => WrittenKind::Primary,
+            IndexKind::Unique { entries } => WrittenKind::Unique { entries },
+            IndexKind::Ordinary if self.is_generated => WrittenKind::Generated,
+            IndexKind::Ordinary => WrittenKind::Ordinary,
+        };
+        kind.encode(out);
+        self.state.encode(out);
+        self.parts.encode(out);
+        self.comment.encode(out);
+    }
+    fn decode(input: &mut Reader<'_>) -> Result<Index, WireError> {
+        let (id, name) = (Wire::decode(input)?, Wire::decode(input)?);
+        let (kind, is_generated) = match WrittenKind::decode(input)? {
+            WrittenKind::Primary => (IndexKind::Primary, false),
+            WrittenKind::Unique { entries } => (IndexKind::Unique { entries }, false),
+            WrittenKind::Ordinary => (IndexKind::Ordinary, false),
+            WrittenKind::Generated => (IndexKind::Ordinary, true),
+        };
+        let (state, parts) = (Wire::decode(input)?, Wire::decode(input)?);
+        let comment = Wire::decode(input)?;
+        Ok(Index { id, name, kind, state, parts, comment, is_generated })
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexKind {
@@ -502,12 +577,12 @@ impl Table {
                 // Nor do they know expressions of the table.
                 let has_check = self.constraints.checks.iter().any(|check| check.enforced);
                 let is_generated = |column: &Column| column.generated.is_some();
-                let is_unsigned_float =
-                    |column: &u16| self.columns[usize::from(*column)].is_unsigned_float;
+                let is_limited =
+                    |column: &u16| self.columns[usize::from(*column)].display.limits_values();
                 moves_sequence
                     || columns.iter().any(|column| self.is_in_foreign_key(*column))
                     || columns.iter().any(is_key)
-                    || columns.iter().any(is_unsigned_float)
+                    || columns.iter().any(is_limited)
                     || self.columns.iter().any(|column| column.on_update_now)
                     || has_check
                     || self.columns.iter().any(is_generated)
@@ -614,7 +689,7 @@ impl Catalogue {
 mod tests {
     use super::*;
 
-    fn column(hidden: bool, display_width: Option<u8>) -> Column {
+    fn column(hidden: bool, width: Option<u8>) -> Column {
         Column {
             name: "a".into(),
             column_type: ColumnType::Int { width: IntWidth::W1, unsigned: false },
@@ -623,8 +698,7 @@ mod tests {
             on_update_now: false,
             comment: "c".into(),
             hidden,
-            display_width,
-            is_unsigned_float: false,
+            display: NumberDisplay { width, ..NumberDisplay::default() },
             generated: None,
         }
     }
@@ -659,19 +733,19 @@ mod tests {
                 Older { name, column_type, nullable, default, on_update_now, comment, hidden };
             let bytes = older.to_bytes();
             let read = Column::from_bytes(&bytes).expect("the older bytes are read");
-            assert_eq!((read.hidden, read.display_width), (hidden, None));
+            assert_eq!((read.hidden, read.display.width), (hidden, None));
             assert_eq!(read.to_bytes(), bytes);
             for width in [0, 1, 4, 255] {
                 let bytes = column(hidden, Some(width)).to_bytes();
                 let read = Column::from_bytes(&bytes).expect("written just now");
-                assert_eq!((read.hidden, read.display_width), (hidden, Some(width)));
+                assert_eq!((read.hidden, read.display.width), (hidden, Some(width)));
                 for cut in 0..bytes.len() {
                     assert!(Column::from_bytes(&bytes[..cut]).is_err());
                 }
             }
         }
         let mut bytes = column(false, None).to_bytes();
-        *bytes.last_mut().expect("it has bytes") = 16;
+        *bytes.last_mut().expect("it has bytes") = 64;
         assert_eq!(Column::from_bytes(&bytes).err(), Some(WireError::BadTag("column")));
     }
 
@@ -727,6 +801,22 @@ mod tests {
             (int(IntWidth::W8, true), Some(20), "bigint unsigned"),
         ] {
             assert_eq!(Column { column_type, ..column(false, width) }.type_name(), name);
+        }
+        let decimal = ColumnType::Decimal { precision: 5, scale: 2, unsigned: true };
+        for (column_type, width, decimals, is_zerofill, name) in [
+            (int(IntWidth::W4, true), Some(5), None, true, "int(5) unsigned zerofill"),
+            (int(IntWidth::W1, true), None, None, true, "tinyint(3) unsigned zerofill"),
+            (decimal.clone(), None, None, true, "decimal(5,2) unsigned zerofill"),
+            (decimal, None, None, false, "decimal(5,2) unsigned"),
+            (ColumnType::Float, Some(7), Some(4), false, "float(7,4) unsigned"),
+            (ColumnType::Double, None, None, true, "double unsigned zerofill"),
+        ] {
+            let is_unsigned = matches!(column_type, ColumnType::Float | ColumnType::Double);
+            let display = NumberDisplay { width, decimals, is_unsigned, is_zerofill };
+            let own = Column { column_type, display, ..column(false, None) };
+            assert_eq!(own.type_name(), name);
+            let read = Column::from_bytes(&own.to_bytes()).expect("written just now");
+            assert_eq!(read.display, display);
         }
     }
 }

@@ -23,13 +23,14 @@ mod store;
 mod tests;
 mod text;
 mod time;
+mod width;
 
 pub(crate) use compare::is_number;
 pub use compare::{compare, group_key, plain_integer, sort_compare};
 pub use json::{document_of_text, text_error};
 pub use merge::to_type;
 pub use number::{is_true, number_prefix, to_decimal, to_f64, to_integer};
-pub use store::{ConvertError, ConvertErrorKind, StoreMode, store};
+pub use store::{ConvertError, ConvertErrorKind, StoreMode, store, store_displayed};
 pub use text::{
     cast, declared_text, format_double, format_float, has_declared_text, invalid_string,
     number_to_text, to_bytes, to_text,

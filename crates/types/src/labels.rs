@@ -177,6 +177,15 @@ impl Labels {
         }
         (number, is_whole)
     }
+    /// Is the text one of labels, and not of a number of theirs?
+    pub fn spells(&self, text: &str) -> bool {
+        match self.kind {
+            LabelKind::Enum => self.place(text.trim_end_matches(' ')).is_some(),
+            LabelKind::Set => {
+                text.is_empty() || text.split(',').all(|part| self.place(part).is_some())
+            }
+        }
+    }
     /// Is the empty text a label, too, so that two numbers have one text?
     pub fn has_empty_label(&self) -> bool {
         self.labels.iter().any(|label| self.is_empty(label))
@@ -256,6 +265,7 @@ mod tests {
         ] {
             assert_eq!(own.number(text), expected, "{text:?}");
         }
+        assert!(own.spells("d,a") && own.spells("") && !own.spells("15") && !own.spells("a,x"));
         assert_eq!(own.text(9), "a,d");
         assert_eq!((own.bytes(), own.number_max(), own.length_max()), (1, 15, 7));
         let all: Vec<String> = (0..64).map(|n| format!("l{n}")).collect();

@@ -10,6 +10,7 @@ pub mod constraint;
 pub mod contain;
 pub mod convert;
 pub mod decimal;
+pub mod display;
 pub mod expr;
 pub mod hash;
 pub mod ids;
@@ -34,6 +35,7 @@ pub use constraint::{
     Check, ColumnExpression, Constraints, ForeignKey, Generated, Reference, ReferenceAction,
 };
 pub use decimal::Decimal;
+pub use display::NumberDisplay;
 pub use expr::Expr;
 pub use ids::*;
 pub use labels::{LabelKind, Labels};

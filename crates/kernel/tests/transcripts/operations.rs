@@ -8,7 +8,7 @@ use types::expr::BinaryOp;
 use types::wire::Bytes;
 use types::{
     Collation, Column, ColumnDefault, Expr, Index, IndexId, IndexKind, IndexPart, IndexState,
-    SchemaVersion, Table, TableId, TableState, Timestamp, Value, ValueRef,
+    NumberDisplay, SchemaVersion, Table, TableId, TableState, Timestamp, Value, ValueRef,
 };
 
 use crate::describe::{self, BIGINT};
@@ -150,8 +150,7 @@ pub fn definition(name: &str) -> Table {
         on_update_now: false,
         comment: String::new(),
         hidden: false,
-        display_width: None,
-        is_unsigned_float: false,
+        display: NumberDisplay::default(),
         generated: None,
     };
     Table {
@@ -168,6 +167,7 @@ pub fn definition(name: &str) -> Table {
             state: IndexState::Public,
             parts: vec![IndexPart { column: 0, prefix: None, descending: false }],
             comment: String::new(),
+            is_generated: false,
         }],
         collation: Collation::Binary,
         comment: String::new(),
@@ -188,6 +188,7 @@ pub fn index_definition() -> Index {
         state: IndexState::Building,
         parts: vec![IndexPart { column: 1, prefix: None, descending: false }],
         comment: String::new(),
+        is_generated: false,
     }
 }
 

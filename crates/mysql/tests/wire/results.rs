@@ -189,7 +189,7 @@ fn values_of_other_kinds() {
     let latin1 = ValueRef::Text("å€", Collation::Latin1SwedishCi);
     let column = types::ColumnType::Varchar { length: 2, collation: Collation::Latin1SwedishCi };
     for results in [None, Some(Collation::Binary), Some(Collation::DEFAULT)] {
-        let encoding = Encoding::for_client(&column, results);
+        let encoding = Encoding::for_client(&column, types::NumberDisplay::default(), results);
         put_text_row(&mut out, &[latin1], &[encoding], &mut String::new());
     }
     assert_eq!(out, [&b"\x02\xe5\x80\x02\xe5\x80\x05"[..], "å€".as_bytes()].concat());

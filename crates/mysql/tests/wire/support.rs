@@ -95,6 +95,7 @@ pub fn column(name: &str, column_type: ColumnType) -> ColumnInfo {
         name: name.into(),
         org_name: name.to_uppercase(),
         decimals: column_type.decimals(),
+        display: types::NumberDisplay::default(),
         length: column_type.display_length(),
         nullable: true,
         flags: ColumnFlags::default(),

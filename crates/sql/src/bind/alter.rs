@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use types::{
-    Charset, Check, Collation, ColumnDefault, ColumnSource, ColumnType, ForeignKey, SqlMode, Table,
-    Value,
+    Charset, Check, Collation, ColumnDefault, ColumnSource, ColumnType, ForeignKey, IndexKind,
+    SqlMode, Table, Value,
 };
 
 use super::Binder;
@@ -15,6 +15,7 @@ use super::column_expression::{Owner, named_columns};
 use super::functional::dependent;
 use super::table::collation_of;
 use crate::error::{SqlError, code};
+use crate::execute::write::replaces_generated;
 use crate::parser::ast::{self, AlterOperation, ColumnPosition, KeyPartTarget, TypeKind};
 use crate::parser::parse_one;
 use crate::show::create::create_table_text;
@@ -35,6 +36,12 @@ pub struct Altered {
 struct Edited {
     column: ast::ColumnDefinition,
     origin: Option<usize>,
+}
+
+/// A column that gets a place: a new one, or an old one by its place in the old table.
+enum Moved {
+    New(Box<Edited>),
+    Old(usize),
 }
 
 impl Binder<'_> {
@@ -72,6 +79,7 @@ impl Binder<'_> {
             None => table.engine.clone(),
         };
         self.warn_of_new(operations);
+        keep_generated(table, &mut altered, operations);
         altered.constraints.foreign_keys = kept_keys(table, &altered, &origins, operations)?;
         check_references(self.catalogue, table, &altered, &origins)?;
         let (sources, zero_date) = self.sources(table, &altered, &origins, now)?;
@@ -142,11 +150,10 @@ impl Binder<'_> {
                 (None, ColumnDefault::None) if column.nullable => ColumnSource::Value(Value::Null),
                 (None, ColumnDefault::None) => {
                     let value = column.column_type.implicit_default().to_value();
+                    // As in MySQL, a TIMESTAMP may be zero in any mode.
                     let is_date = matches!(
                         column.column_type,
-                        ColumnType::Date
-                            | ColumnType::DateTime { .. }
-                            | ColumnType::Timestamp { .. }
+                        ColumnType::Date | ColumnType::DateTime { .. }
                     );
                     if is_date && self.environment.sql_mode.date_modes().no_zero_date {
                         zero_date.get_or_insert_with(|| column.name.clone());
@@ -203,7 +210,7 @@ fn written_definition(table: &Table, offset_seconds: i32) -> Result<ast::CreateT
         }
         // SHOW CREATE TABLE has no widths but that of TINYINT(1).
         if written.data_type.length.is_none() && matches!(own.column_type, ColumnType::Int { .. }) {
-            written.data_type.length = own.display_width.map(u64::from);
+            written.data_type.length = own.display.width.map(u64::from);
         }
     }
     for index in &mut create.indexes {
@@ -341,7 +348,7 @@ fn edited_columns(
         .enumerate()
         .map(|(origin, column)| Some(Edited { column, origin: Some(origin) }))
         .collect();
-    let mut moved: Vec<(Edited, ColumnPosition)> = Vec::new();
+    let mut moved: Vec<(Moved, ColumnPosition)> = Vec::new();
     for operation in operations {
         match operation {
             AlterOperation::DropColumn(name) => {
@@ -359,9 +366,11 @@ fn edited_columns(
                 let place = position_of(table, column)?;
                 let edited = own[place].as_mut();
                 let edited = edited.ok_or_else(|| SqlError::unknown_column(column, &table.name))?;
-                if edited.column.auto_increment || edited.column.generated.is_some() {
-                    return Err(SqlError::invalid_default(column));
-                }
+                check_default_changes(
+                    column,
+                    (edited.column.auto_increment, edited.column.generated.is_some()),
+                    default.is_some(),
+                )?;
                 edited.column.default.clone_from(default);
             }
             AlterOperation::ModifyColumn { column, position } => {
@@ -372,13 +381,20 @@ fn edited_columns(
             }
             AlterOperation::AddColumn { column, position } => {
                 let added = Edited { column: (**column).clone(), origin: None };
-                moved.push((added, position.clone()));
+                moved.push((Moved::New(Box::new(added)), position.clone()));
             }
             _ => {}
         }
     }
     let mut columns: Vec<Edited> = own.into_iter().flatten().collect();
-    for (edited, position) in moved {
+    for (moved, position) in moved {
+        let edited = match moved {
+            Moved::New(edited) => *edited,
+            Moved::Old(origin) => {
+                let place = columns.iter().position(|own| own.origin == Some(origin));
+                columns.remove(place.ok_or_else(|| missing_key("column"))?)
+            }
+        };
         let place = match &position {
             ColumnPosition::Last => columns.len(),
             ColumnPosition::First => 0,
@@ -402,22 +418,35 @@ fn edited_columns(
 fn change_column(
     table: &Table,
     own: &mut [Option<Edited>],
-    moved: &mut Vec<(Edited, ColumnPosition)>,
+    moved: &mut Vec<(Moved, ColumnPosition)>,
     name: &str,
     (column, position): (&ast::ColumnDefinition, &ColumnPosition),
 ) -> Result<(), SqlError> {
     let place = position_of(table, name)?;
     let unknown = || SqlError::unknown_column(name, &table.name);
     let edited = Edited { column: column.clone(), origin: Some(place) };
-    let slot = &mut own[place];
-    match position {
-        ColumnPosition::Last => *slot.as_mut().ok_or_else(unknown)? = edited,
-        _ => {
-            slot.take().ok_or_else(unknown)?;
-            moved.push((edited, position.clone()));
-        }
+    let slot = own[place].as_mut().ok_or_else(unknown)?;
+    // Until it is moved it is where it was: columns before it may come behind it.
+    *slot = edited;
+    if *position != ColumnPosition::Last {
+        moved.push((Moved::Old(place), position.clone()));
     }
     Ok(())
+}
+
+/// 1221 and 1067 for a column whose default does not change. `is_set`: SET DEFAULT, and not DROP DEFAULT.
+pub fn check_default_changes(
+    column: &str,
+    (is_counter, is_generated): (bool, bool),
+    is_set: bool,
+) -> Result<(), SqlError> {
+    if is_generated {
+        return Err(SqlError::new(1221, "Incorrect usage of DEFAULT and generated column"));
+    }
+    match is_counter && is_set {
+        true => Err(SqlError::invalid_default(column)),
+        false => Ok(()),
+    }
 }
 
 /// Takes out the keys that the statement drops, and gives others their new names. 1091 for those that are not there.
@@ -462,6 +491,29 @@ fn drop_indexes(
     Ok(())
 }
 
+/// Marks the indexes that were generated for foreign keys, and takes out those that another key replaces.
+fn keep_generated(table: &Table, altered: &mut Table, operations: &[AlterOperation]) {
+    let new_name = |name: &str| {
+        let renamed = operations.iter().find_map(|operation| match operation {
+            AlterOperation::RenameIndex { old_name, new_name } => {
+                old_name.eq_ignore_ascii_case(name).then(|| new_name.clone())
+            }
+            _ => None,
+        });
+        renamed.unwrap_or_else(|| name.to_owned())
+    };
+    let generated = table.indexes.iter().filter(|index| index.is_generated);
+    let generated: Vec<String> = generated.map(|index| new_name(&index.name)).collect();
+    for index in &mut altered.indexes {
+        index.is_generated = index.kind == IndexKind::Ordinary
+            && generated.iter().any(|name| name.eq_ignore_ascii_case(&index.name));
+    }
+    let all = altered.indexes.clone();
+    altered.indexes.retain(|index| {
+        !all.iter().any(|other| !other.is_generated && replaces_generated(&other.parts, index))
+    });
+}
+
 fn edit_options(
     create: &mut ast::CreateTable,
     operations: &[AlterOperation],
@@ -504,6 +556,12 @@ fn convert_charset(
     table: &Table,
     operations: &[AlterOperation],
 ) -> Result<(), SqlError> {
+    let rewritten = operations.iter().filter_map(|operation| match operation {
+        AlterOperation::ModifyColumn { column, .. } => position_of(table, &column.name).ok(),
+        AlterOperation::ChangeColumn { old_name, .. } => position_of(table, old_name).ok(),
+        _ => None,
+    });
+    let rewritten: Vec<usize> = rewritten.collect();
     for operation in operations {
         let AlterOperation::ConvertCharset { charset, collation } = operation else { continue };
         let collation = collation_of(charset.as_deref(), collation.as_deref())?;
@@ -511,12 +569,19 @@ fn convert_charset(
         create.options.charset = Some(collation.charset_name().to_owned());
         create.options.collation = Some(collation.name().to_owned());
         for edited in columns.iter_mut() {
-            let Some(origin) = edited.origin else { continue };
-            let column_type = &table.columns[origin].column_type;
-            let Some(own) = column_type.collation() else { continue };
+            let origin = edited.origin.filter(|origin| !rewritten.contains(origin));
             let written = &mut edited.column.data_type;
+            let own = origin.and_then(|origin| table.columns[origin].column_type.collation());
+            let takes_characters = match origin {
+                Some(_) => own.is_some(),
+                // The columns that the statement writes, too, except those of bytes.
+                None => has_characters(written)?,
+            };
+            if !takes_characters {
+                continue;
+            }
             let size = |charset: Charset| charset.character_size_max();
-            if size(own.charset()) < size(collation.charset()) {
+            if own.is_some_and(|own| size(own.charset()) < size(collation.charset())) {
                 written.kind = match written.kind {
                     TypeKind::TinyText => TypeKind::Text,
                     TypeKind::Text => TypeKind::MediumText,
@@ -526,6 +591,47 @@ fn convert_charset(
             }
             set_collation(written, collation);
         }
+    }
+    Ok(())
+}
+
+/// Is it a type of characters, and not of bytes?
+fn has_characters(written: &ast::DataType) -> Result<bool, SqlError> {
+    let is_text = matches!(
+        written.kind,
+        TypeKind::Char
+            | TypeKind::VarChar
+            | TypeKind::TinyText
+            | TypeKind::Text
+            | TypeKind::MediumText
+            | TypeKind::LongText
+            | TypeKind::Enum
+            | TypeKind::Set
+    );
+    let own = collation_of(written.charset.as_deref(), written.collation.as_deref())?;
+    Ok(is_text && own.is_none_or(|own| !own.is_binary()))
+}
+
+/// 1302 for two character sets of one statement.
+pub fn check_one_charset(operations: &[AlterOperation]) -> Result<(), SqlError> {
+    let mut before: Option<&'static str> = None;
+    for operation in operations {
+        let (charset, collation) = match operation {
+            AlterOperation::ConvertCharset { charset, collation } => (charset, collation),
+            AlterOperation::Options(options) => (&options.charset, &options.collation),
+            _ => continue,
+        };
+        let Some(own) = collation_of(charset.as_deref(), collation.as_deref())? else { continue };
+        let own = own.charset_name();
+        if let Some(before) = before.filter(|before| *before != own) {
+            return Err(SqlError::new(
+                code::ER_CONFLICTING_DECLARATIONS,
+                format!(
+                    "Conflicting declarations: 'CHARACTER SET {before}' and 'CHARACTER SET {own}'"
+                ),
+            ));
+        }
+        before = Some(own);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use client::Assignment;
-use types::{Expr, IndexPart, RowChangeKind, Table};
+use types::{ColumnType, Expr, IndexPart, RowChangeKind, Table, Value};
 
 use super::access;
 use super::expr::bytes_as_number;
@@ -56,7 +56,7 @@ impl Binder<'_> {
         }
         target.check_defaults(&columns)?;
         let mut mode = InsertMode::Insert;
-        let source = match &insert.source {
+        let mut source = match &insert.source {
             ast::InsertSource::Values(rows) => InsertSource::Values(Vec::with_capacity(rows.len())),
             ast::InsertSource::Query(query) if insert.on_duplicate.is_empty() => {
                 let select = self.query(query)?;
@@ -72,6 +72,9 @@ impl Binder<'_> {
                 InsertSource::Select(Box::new(select))
             }
         };
+        if let InsertSource::Select(select) = &mut source {
+            read_hex_as_numbers(select, &columns, &table);
+        }
         self.changes = vec![table.clone()];
         let plan = InsertPlan {
             layout: table.row_layout(),
@@ -421,13 +424,13 @@ impl Binder<'_> {
     pub fn assigned(&mut self, expr: &mut Expr, column: u16, table: &Table, scope: &Scope<'_>) {
         let column_type = &table.columns[usize::from(column)].column_type;
         if column_type.is_numeric() {
-            if let Expr::Const(types::Value::Bytes(bytes)) = expr
-                && let Some(number) = bytes_as_number(bytes)
-            {
-                *expr = Expr::Const(types::Value::UInt(number));
-            }
+            read_hex_as_number(expr);
         } else if !column_type.is_temporal() && rewrite::has_columns(expr) {
-            self.as_text(expr, scope);
+            let own = self.type_of(expr, &scope.result_types()).column_type;
+            let is_column = matches!(expr, Expr::Column(_));
+            if own.is_some_and(|own| is_stored_as_text(&own, is_column, column_type)) {
+                self.as_text(expr, scope);
+            }
         }
     }
 
@@ -444,6 +447,34 @@ impl Binder<'_> {
         }
         self.table(name)
     }
+}
+
+/// A hexadecimal literal in the place of a number is one.
+fn read_hex_as_number(expr: &mut Expr) {
+    if let Expr::Const(Value::Bytes(bytes)) = expr
+        && let Some(number) = bytes_as_number(bytes)
+    {
+        *expr = Expr::Const(Value::UInt(number));
+    }
+}
+
+/// The same for the items of a SELECT whose rows are inserted as they are found; one that keeps rows keeps bytes.
+fn read_hex_as_numbers(select: &mut SelectPlan, columns: &[u16], table: &Table) {
+    if select.distinct || select.grouping.is_some() {
+        return;
+    }
+    for (item, column) in select.items.iter_mut().zip(columns) {
+        if table.columns[usize::from(*column)].column_type.is_numeric() {
+            read_hex_as_number(&mut item.expr);
+        }
+    }
+}
+
+/// Is a value of the type stored as its declared text into a column of texts, bytes or labels? As in MySQL, CHAR, VARCHAR,
+/// ENUM and SET take the numbers of columns, and TEXT and BLOB their texts: the year 0 is '0' and '0000'.
+pub fn is_stored_as_text(own: &ColumnType, is_column: bool, target: &ColumnType) -> bool {
+    let is_large = matches!(target, ColumnType::Text { .. } | ColumnType::Blob { .. });
+    !own.is_numeric() || (is_column && is_large)
 }
 
 fn is_generated(table: &Table, column: u16) -> bool {

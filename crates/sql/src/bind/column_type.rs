@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use types::display::{DECIMALS_MAX, default_width};
 use types::labels::LABEL_LENGTH_MAX;
 use types::value::BIT_LENGTH_MAX;
-use types::{Collation, ColumnType, IntWidth, LabelKind, Labels};
+use types::{Collation, ColumnType, IntWidth, LabelKind, Labels, NumberDisplay};
 
 use super::expr::{checked_fsp, decimal_size};
 use super::table::collation_of;
@@ -18,16 +19,57 @@ const DISPLAY_WIDTH_MAX: u8 = 255;
 /// Bytes of the longest VARCHAR in its character set.
 const VARCHAR_SIZE_MAX: u32 = 65_535;
 
-/// The width behind an integer type, for clients; (0) is none.
-pub fn display_width(written: &ast::DataType) -> Option<u8> {
+/// How the numbers of a column of a checked type are shown; a width of (0) is none.
+pub fn number_display(written: &ast::DataType, column_type: &ColumnType) -> NumberDisplay {
     use ast::TypeKind as K;
-    match written.kind {
+    let number = |written: Option<u64>| written.and_then(|number| u8::try_from(number).ok());
+    let width = number(written.length).filter(|width| *width != 0);
+    let is_float = matches!(column_type, ColumnType::Float | ColumnType::Double);
+    let decimals = number(written.scale).filter(|_| is_float);
+    let width = match written.kind {
         K::Bool => Some(1),
         K::TinyInt | K::SmallInt | K::MediumInt | K::Int | K::BigInt => {
-            written.length.and_then(|length| u8::try_from(length).ok()).filter(|width| *width != 0)
+            let default = || written.zerofill.then(|| default_width(column_type));
+            width.or_else(default)
         }
+        K::Float | K::Double => width.filter(|_| decimals.is_some()),
         _ => None,
+    };
+    NumberDisplay {
+        width,
+        decimals,
+        is_unsigned: written.unsigned && is_float,
+        is_zerofill: written.zerofill && written.kind != K::Year,
     }
+}
+
+/// FLOAT(M,D) or DOUBLE(M,D): 1425, 1427 and 1439 for digits that no column has.
+fn check_float_digits(name: &str, written: &ast::DataType) -> Result<(), SqlError> {
+    let Some(decimals) = written.scale else { return Ok(()) };
+    let width = written.length.unwrap_or(0);
+    if u64::from(DECIMALS_MAX) < decimals {
+        return Err(SqlError::new(
+            code::ER_TOO_BIG_SCALE,
+            format!(
+                "Too big scale {decimals} specified for column '{name}'. Maximum is {DECIMALS_MAX}."
+            ),
+        ));
+    }
+    if width < decimals {
+        return Err(SqlError::new(
+            code::ER_M_BIGGER_THAN_D,
+            format!(
+                "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{name}')."
+            ),
+        ));
+    }
+    if width == 0 || u64::from(DISPLAY_WIDTH_MAX) < width {
+        return Err(SqlError::new(
+            code::ER_TOO_BIG_DISPLAYWIDTH,
+            format!("Display width out of range for column '{name}' (max = {DISPLAY_WIDTH_MAX})"),
+        ));
+    }
+    Ok(())
 }
 
 /// ENUM or SET. Labels lose the spaces at their end, and no two are equal.
@@ -100,11 +142,8 @@ pub fn column_type(
     table_collation: Collation,
 ) -> Result<ColumnType, SqlError> {
     use ast::TypeKind as K;
-    if written.zerofill {
-        return Err(SqlError::not_supported("ZEROFILL"));
-    }
-    if matches!(written.kind, K::Float | K::Double) && written.scale.is_some() {
-        return Err(SqlError::not_supported("FLOAT(M,D)"));
+    if matches!(written.kind, K::Float | K::Double) {
+        check_float_digits(name, written)?;
     }
     let int = |width| ColumnType::Int { width, unsigned: written.unsigned };
     let collation = || -> Result<Collation, SqlError> {

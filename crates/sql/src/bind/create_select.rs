@@ -8,7 +8,9 @@
 use std::sync::Arc;
 
 use types::convert::{ConvertContext, StoreMode, store};
-use types::{Collation, Column, ColumnDefault, ColumnType, Expr, IntWidth, Table, Value};
+use types::{
+    Collation, Column, ColumnDefault, ColumnType, Expr, IntWidth, NumberDisplay, Table, Value,
+};
 
 use super::Binder;
 use super::change::value_for_generated;
@@ -122,8 +124,7 @@ impl Binder<'_> {
             on_update_now: false,
             comment: String::new(),
             hidden: false,
-            display_width: None,
-            is_unsigned_float: false,
+            display: computed_display(info),
             generated: None,
         })
     }
@@ -162,6 +163,19 @@ fn taken_over(table: &Table, position: usize) -> Column {
         | ColumnDefault::Expression(_) => own.default.clone(),
     };
     Column { default, generated: None, ..own.clone() }
+}
+
+/// Digits of a computed DOUBLE besides those behind its point.
+const COMPUTED_WHOLE_DIGITS: u8 = 17;
+
+/// How a computed number is shown by the column that keeps it.
+fn computed_display(info: &ColumnInfo) -> NumberDisplay {
+    let own = info.display;
+    let fixed = own.decimals.map(|decimals| COMPUTED_WHOLE_DIGITS + decimals);
+    NumberDisplay {
+        width: own.width.filter(|_| own.is_zerofill || fixed.is_some()).or(fixed),
+        ..own
+    }
 }
 
 /// The type a computed value is stored with.

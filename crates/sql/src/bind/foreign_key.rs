@@ -5,7 +5,7 @@ use types::{Catalogue, Column, ColumnType, Table};
 
 use super::table::{check_name, index_definition};
 use crate::error::{SqlError, code};
-use crate::execute::write::{leading_index, referenced_index};
+use crate::execute::write::{leading_index_in_order, referenced_index, replaces_generated};
 use crate::parser::ast;
 use crate::show::quoted;
 
@@ -22,6 +22,7 @@ impl KeyContext<'_> {
         for key in written {
             let (key, index) = self.definition(table, key)?;
             if let Some(index) = index {
+                table.indexes.retain(|other| !replaces_generated(&index.parts, other));
                 table.indexes.push(index);
             }
             table.constraints.foreign_keys.push(key);
@@ -74,9 +75,12 @@ impl KeyContext<'_> {
         check_set_null(table, &key)?;
         check_computed(table, &key)?;
         self.check_parent(table, &key)?;
-        let index = match leading_index(table, &key.columns) {
+        // An index of a user, or a longer one that was generated. One of the same columns is generated anew.
+        let mut served = table.clone();
+        served.indexes.retain(|own| !own.is_generated || key.columns.len() < own.parts.len());
+        let index = match leading_index_in_order(&served, &key.columns) {
             Some(_) => None,
-            None => Some(needed_index(table, written, &key)?),
+            None => Some(needed_index(&served, written, &key)?),
         };
         Ok((key, index))
     }
@@ -148,12 +152,14 @@ fn check_columns(table: &Table, parent: &Table, key: &ForeignKey) -> Result<(), 
             return Err(incompatible(own, referenced, name));
         }
     }
-    if referenced_index(parent, &key.parent_columns).is_some() {
-        return Ok(());
-    }
     let positions = key.parent_columns.iter().filter_map(|own| parent.column_named(own));
     let positions: Vec<u16> = positions.filter_map(|own| u16::try_from(own).ok()).collect();
-    Err(match leading_index(parent, &positions) {
+    // As in MySQL the parent's key has the columns in this order, though their rows are found in any.
+    let leading = leading_index_in_order(parent, &positions);
+    if leading.is_some() && referenced_index(parent, &key.parent_columns).is_some() {
+        return Ok(());
+    }
+    Err(match leading {
         Some(_) => SqlError::not_supported("FOREIGN KEY to columns that are no unique key"),
         None => SqlError::new(
             code::ER_FK_NO_INDEX_PARENT,
@@ -240,7 +246,7 @@ fn needed_index(
         },
         descending: false,
     });
-    index_definition(
+    let index = index_definition(
         table,
         &ast::IndexDefinition {
             kind: ast::IndexKind::Plain,
@@ -251,7 +257,8 @@ fn needed_index(
             invisible: false,
             columns_before: 0,
         },
-    )
+    )?;
+    Ok(types::Index { is_generated: true, ..index })
 }
 
 fn column_names(parts: &[ast::KeyPart]) -> Result<Vec<String>, SqlError> {

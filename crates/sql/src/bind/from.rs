@@ -527,6 +527,7 @@ pub fn derived_scope(
         scope.columns.push(ScopeColumn {
             name,
             column_type,
+            display: info.display,
             nullable: info.nullable,
             hidden: false,
             coercibility: info.coercibility,

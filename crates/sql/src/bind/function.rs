@@ -438,7 +438,7 @@ impl Binder<'_> {
                     _ => self.exprs(arguments, scope)?,
                 };
                 self.bind_time_settings(*function, &mut bound);
-                if function.reads_text() {
+                if function.reads_text() || self.shows_times(*function, &bound, scope) {
                     self.as_texts(&mut bound, scope);
                 } else if !function.takes_documents() {
                     self.documents_as_texts(&mut bound, scope);

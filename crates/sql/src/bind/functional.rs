@@ -109,8 +109,7 @@ impl Binder<'_> {
             on_update_now: false,
             comment: String::new(),
             hidden: true,
-            display_width: None,
-            is_unsigned_float: false,
+            display: types::NumberDisplay::default(),
             generated: Some(Generated { expression, stored: false }),
         })
     }

@@ -208,7 +208,7 @@ impl GroupCollector {
         self.rollup = Some(group_by.iter().map(rewrite::encoded).collect());
         group_by.push(Expr::Const(Value::Int(level)));
         let bigint = ColumnType::Int { width: IntWidth::W8, unsigned: false };
-        self.types.push(ResultType { column_type: Some(bigint), nullable: false });
+        self.types.push(ResultType::of(Some(bigint), false));
         self.group_count = group_by.len();
     }
 }
@@ -354,10 +354,8 @@ impl GroupRewrite<'_> {
             let scope_column = self.relations.column(usize::from(column));
             let any = Aggregate::new(AggregateFunction::AnyValue, Some(Expr::Column(column)));
             self.collector.aggregates.push(any);
-            self.collector.types.push(ResultType {
-                column_type: Some(scope_column.column_type.clone()),
-                nullable: true,
-            });
+            let own = ResultType { nullable: true, ..scope_column.result_type() };
+            self.collector.types.push(own);
             rewrite::map_columns(expr, &mut |own| if own == column { position } else { own });
         }
         rewrite::map_columns(expr, &mut |own| {

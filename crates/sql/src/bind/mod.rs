@@ -23,7 +23,7 @@
 pub mod access;
 pub mod alter;
 mod bounds;
-mod change;
+pub mod change;
 mod column_expression;
 mod column_type;
 pub mod constraint;
@@ -390,7 +390,7 @@ impl<'a> Binder<'a> {
             SqlError::new(1390, "Prepared statement contains too many placeholders")
         })?;
         self.param_derivations.push(typing::slot_derivation(&slot, column_type.as_ref()));
-        self.param_types.push(ResultType { column_type, nullable: true });
+        self.param_types.push(ResultType::of(column_type, true));
         self.slots.push(slot);
         Ok(number)
     }
@@ -475,5 +475,5 @@ pub fn kind_type(kind: ParamKind, collation: Collation) -> ResultType {
         ParamKind::Time => Some(ColumnType::Time { fsp: 6 }),
         ParamKind::DateTime => Some(ColumnType::DateTime { fsp: 6 }),
     };
-    ResultType { column_type, nullable: true }
+    ResultType::of(column_type, true)
 }

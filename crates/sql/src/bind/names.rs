@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use types::expr::{Aggregate, Coercibility, ResultType};
-use types::{ColumnType, Expr, IndexKind, Table};
+use types::{ColumnType, Expr, IndexKind, NumberDisplay, Table};
 
 use super::Binder;
 use super::window::WindowScope;
@@ -35,9 +35,20 @@ use crate::plan::{OuterValue, Slot};
 pub struct ScopeColumn {
     pub name: String,
     pub column_type: ColumnType,
+    pub display: NumberDisplay,
     pub nullable: bool,
     pub hidden: bool,
     pub coercibility: Coercibility,
+}
+
+impl ScopeColumn {
+    pub fn result_type(&self) -> ResultType {
+        ResultType {
+            column_type: Some(self.column_type.clone()),
+            nullable: self.nullable,
+            display: self.display,
+        }
+    }
 }
 
 /// A relation under the name that the query gave it.
@@ -93,6 +104,7 @@ impl ScopeTable {
                 .map(|column| ScopeColumn {
                     name: column.name.clone(),
                     column_type: column.column_type.clone(),
+                    display: column.display,
                     nullable: column.nullable,
                     hidden: column.hidden,
                     coercibility: Coercibility::Implicit,
@@ -241,12 +253,7 @@ impl Relations {
     }
     pub fn result_types(&self) -> Vec<ResultType> {
         let columns = self.tables.iter().flat_map(|table| &table.columns);
-        columns
-            .map(|column| ResultType {
-                column_type: Some(column.column_type.clone()),
-                nullable: column.nullable,
-            })
-            .collect()
+        columns.map(ScopeColumn::result_type).collect()
     }
 }
 

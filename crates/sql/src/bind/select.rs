@@ -671,11 +671,7 @@ impl Binder<'_> {
             let mut info = match &scope.table {
                 Some(table) => column_info(table, number - scope.first, &scope.alias),
                 None => {
-                    let own = ResultType {
-                        column_type: Some(column.column_type.clone()),
-                        nullable: column.nullable,
-                    };
-                    let mut info = expression_info(&column.name, &own);
+                    let mut info = expression_info(&column.name, &column.result_type());
                     info.schema = scope.database.clone();
                     info.table.clone_from(&scope.alias);
                     info.table_alias.clone_from(&scope.alias);
@@ -972,19 +968,19 @@ pub fn column_info(table: &Table, position: usize, alias: &str) -> ColumnInfo {
         table.auto_increment.as_ref().is_some_and(|own| usize::from(own.column) == position);
     let mut info = expression_info(
         &column.name,
-        &ResultType { column_type: Some(column.column_type.clone()), nullable: column.nullable },
+        &ResultType {
+            column_type: Some(column.column_type.clone()),
+            nullable: column.nullable,
+            display: column.display,
+        },
     );
     info.schema.clone_from(&table.database);
     info.table.clone_from(&table.name);
     info.table_alias = alias.to_string();
     info.org_name.clone_from(&column.name);
-    if let Some(width) = column.display_width {
-        info.length = u32::from(width);
-    }
     if column.column_type.is_numeric() {
         info.flags.binary = false;
     }
-    info.flags.unsigned |= column.is_unsigned_float;
     info.flags.primary_key = primary_key;
     info.flags.unique_key = unique_key;
     info.flags.multiple_key = multiple_key;
@@ -1014,15 +1010,20 @@ pub fn expression_info(name: &str, own: &ResultType) -> ColumnInfo {
         flags: ColumnFlags {
             not_null: !own.nullable && !null_type,
             blob: is_blob,
-            unsigned: column_type.is_unsigned(),
+            unsigned: column_type.is_unsigned() || own.display.is_unsigned,
+            zerofill: own.display.is_zerofill,
             binary: !is_text,
             // Clients send and dump the values of BIT as bytes.
             numeric: column_type.is_numeric() && !matches!(column_type, ColumnType::Bit { .. }),
             ..ColumnFlags::default()
         },
-        decimals: column_type.decimals(),
+        decimals: own.display.decimals.unwrap_or_else(|| column_type.decimals()),
         collation_id: column_type.collation().unwrap_or(Collation::Binary).id(),
-        length: column_type.display_length(),
+        length: match own.display.width {
+            Some(width) => u32::from(width),
+            None => column_type.display_length(),
+        },
+        display: own.display,
         column_type,
         null_type,
     }

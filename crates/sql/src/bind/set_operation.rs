@@ -251,6 +251,7 @@ impl Binder<'_> {
         other: &ColumnInfo,
     ) -> Result<ColumnInfo, SqlError> {
         let type_of = |info: &ColumnInfo| ResultType {
+            display: info.display,
             column_type: (!info.null_type).then(|| match &info.column_type {
                 types::ColumnType::Timestamp { fsp } => types::ColumnType::DateTime { fsp: *fsp },
                 other => other.clone(),

@@ -628,7 +628,7 @@ fn over_query(plan: SelectPlan, keep: Option<u16>, item: Expr) -> SelectPlan {
         relation: 0,
         position: u16::try_from(position).expect("select lists are bounded"),
     });
-    let own = ResultType { column_type: Some(truth_type()), nullable: true };
+    let own = ResultType::of(Some(truth_type()), true);
     let info = super::select::expression_info("", &own);
     let source = JoinedSource {
         columns: places.collect(),

@@ -1,21 +1,20 @@
 //! CREATE TABLE, CREATE INDEX: from the written definition to [`types::Table`], with MySQL's checks.
 
 use types::charset::names;
-use types::convert::{ConvertContext, EvalSettings, StoreMode, store};
+use types::convert::{ConvertContext, EvalSettings, StoreMode, store_displayed, to_text};
 use types::expr::{EvalContext, NoColumns, eval};
 use types::{
     AutoIncrement, Charset, Collation, Column, ColumnDefault, ColumnType, Incarnation, Index,
-    IndexId, IndexKind, IndexPart, IndexState, IntWidth, NodeId, SchemaVersion, Table, TableId,
-    TableState, Value, key, row,
+    IndexId, IndexKind, IndexPart, IndexState, IntWidth, NodeId, NumberDisplay, SchemaVersion,
+    Table, TableId, TableState, Value, key, row,
 };
 
 use super::Binder;
-use super::column_type::{column_type, display_width};
+use super::column_type::{column_type, number_display};
 use super::constraint::check_generated;
 use super::names::Scope;
 use crate::error::{SqlError, code};
 use crate::execute::evaluate::shifted;
-use crate::execute::write::is_negative;
 use crate::parser::ast;
 
 /// The hidden primary key of a table that was given none.
@@ -304,7 +303,7 @@ impl Binder<'_> {
                 ));
             }
         }
-        let is_float = matches!(column_type, ColumnType::Float | ColumnType::Double);
+        let display = number_display(&definition.data_type, &column_type);
         let mut column = Column {
             name: definition.name.clone(),
             column_type,
@@ -313,8 +312,7 @@ impl Binder<'_> {
             on_update_now: definition.on_update_now.is_some(),
             comment,
             hidden: false,
-            display_width: display_width(&definition.data_type),
-            is_unsigned_float: definition.data_type.unsigned && is_float,
+            display,
             generated: None,
         };
         if definition.auto_increment {
@@ -407,11 +405,16 @@ impl Binder<'_> {
         };
         // A default must fit whatever the mode; the dates that the mode admits are dates.
         let mut convert = ConvertContext::new(settings);
-        let stored = store(value.as_ref(), &column.column_type, StoreMode::Strict, &mut convert);
-        let (stored, _) = stored.map_err(|_| invalid())?;
-        if column.is_unsigned_float && is_negative(&stored) {
+        let (column_type, display) = (&column.column_type, column.display);
+        if let ColumnType::Labelled(labels) = column_type
+            && !labels.spells(&to_text(value.as_ref()))
+        {
+            // A number is stored as the number of a label, but its text must be a label's all the same.
             return Err(invalid());
         }
+        let (value, mode) = (value.as_ref(), StoreMode::Strict);
+        let stored = store_displayed(value, column_type, display, mode, &mut convert);
+        let (stored, _) = stored.map_err(|_| invalid())?;
         Ok(ColumnDefault::Value(match (stored, &column.column_type) {
             // It was written in the session's zone; rows hold UTC.
             (Value::DateTime(local), ColumnType::Timestamp { .. }) if !local.is_zero() => {
@@ -495,8 +498,7 @@ impl Binder<'_> {
                     on_update_now: false,
                     comment: String::new(),
                     hidden: true,
-                    display_width: None,
-                    is_unsigned_float: false,
+                    display: NumberDisplay::default(),
                     generated: None,
                 });
                 vec![IndexPart {
@@ -513,6 +515,7 @@ impl Binder<'_> {
             state: IndexState::Public,
             parts: primary,
             comment: primary_comment,
+            is_generated: false,
         });
         check_key_length(table, &table.indexes[0].parts)?;
         for definition in secondary_keys(create) {
@@ -631,7 +634,8 @@ pub fn index_definition(
         _ => IndexKind::Ordinary,
     };
     let id = table.indexes.iter().map(|index| index.id.0 + 1).max().unwrap_or(1);
-    Ok(Index { id: IndexId(id), name, kind, state: IndexState::Public, parts, comment })
+    let state = IndexState::Public;
+    Ok(Index { id: IndexId(id), name, kind, state, parts, comment, is_generated: false })
 }
 
 /// An index without a name is called after its first column, with a number if that is taken.

@@ -333,7 +333,7 @@ fn widths_of_integers() {
         .expect("bound");
     let PlanKind::Insert(insert) = &plan.kind else { panic!("{:?}", plan.kind) };
     let widths: Vec<Option<u8>> =
-        insert.table.columns.iter().map(|column| column.display_width).collect();
+        insert.table.columns.iter().map(|column| column.display.width).collect();
     assert_eq!(widths, [Some(1), None, Some(5), None]);
 }
 

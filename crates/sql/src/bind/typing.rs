@@ -190,9 +190,20 @@ impl Binder<'_> {
     /// What is to be read as text: times keep the digits of fractional seconds they are declared
     /// with.
     pub fn as_text(&mut self, operand: &mut Expr, scope: &Scope<'_>) {
-        if let Some(own) = self.type_of(operand, &scope.result_types()).column_type {
-            types::expr::as_text(operand, &own);
-        }
+        let own = self.type_of(operand, &scope.result_types());
+        types::expr::as_text(operand, &own);
+    }
+
+    /// HEX of a time is that of its text, and of a number that of the number.
+    pub fn shows_times(
+        &mut self,
+        function: Function,
+        operands: &[Expr],
+        scope: &Scope<'_>,
+    ) -> bool {
+        let columns = scope.result_types();
+        let is_time = |own: ResultType| own.column_type.is_some_and(|own| own.is_temporal());
+        function == Function::Hex && operands.iter().any(|own| is_time(self.type_of(own, &columns)))
     }
 
     pub fn as_texts(&mut self, operands: &mut [Expr], scope: &Scope<'_>) {

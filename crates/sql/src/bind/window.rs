@@ -265,7 +265,7 @@ impl Binder<'_> {
         windows: &WindowScope<'_>,
         inner: &Scope<'_>,
     ) -> Result<(WindowKind, ResultType, Option<Derivation>), SqlError> {
-        let of = |column_type, nullable| ResultType { column_type: Some(column_type), nullable };
+        let of = |column_type, nullable| ResultType::of(Some(column_type), nullable);
         let (name, arguments) = match function {
             ast::Expr::Aggregate { name, distinct, arguments, order_by, separator } => {
                 if name == "GROUP_CONCAT" {

@@ -4,9 +4,13 @@ use types::convert::{declared_text, has_declared_text};
 use types::{ColumnDefault, Expr, Value};
 
 use super::stored::Collector;
-use super::write::{NewRow, RowChange, Storing, TableWriter, default_value, store_value};
+use super::write::{
+    NewRow, RowChange, Storing, TableWriter, default_value, generated_value, store_value,
+};
 use super::{Changed, Context, Failure, Pace};
+use crate::ColumnInfo;
 use crate::ResultSink;
+use crate::bind::change::is_stored_as_text;
 use crate::bind::rewrite;
 use crate::plan::{Bound, InsertPlan, InsertSource, InsertValue, Plan, SelectPlan};
 
@@ -74,8 +78,9 @@ impl Context<'_> {
             number += 1;
             pace.row().await;
             let source = values.split_off(plan.columns.len());
-            for (position, column_type) in &declared {
-                values[*position] = declared_text(values[*position].as_ref(), column_type);
+            for (position, info) in &declared {
+                let (column_type, display) = (&info.column_type, info.display);
+                values[*position] = declared_text(values[*position].as_ref(), column_type, display);
             }
             let given = plan.columns.iter().map(|&column| usize::from(column)).zip(values);
             match writer.new_row(self, given, number) {
@@ -104,9 +109,10 @@ impl Context<'_> {
             match value {
                 InsertValue::Default => {
                     let definition = &table.columns[column];
-                    // Left to new_row, except that DEFAULT of an AUTO_INCREMENT column asks for a value.
+                    // Left to new_row, except that DEFAULT of an AUTO_INCREMENT column is a written zero: it asks for a
+                    // value where zeros do.
                     if matches!(definition.default, ColumnDefault::AutoIncrement) {
-                        given.push((column, Value::Null));
+                        given.push((column, generated_value(0, &definition.column_type)));
                     }
                 }
                 InsertValue::Expr(bound) => {
@@ -149,15 +155,19 @@ impl Context<'_> {
 fn texts_of_declared<'s>(
     plan: &InsertPlan,
     select: &'s SelectPlan,
-) -> Vec<(usize, &'s types::ColumnType)> {
+) -> Vec<(usize, &'s ColumnInfo)> {
     let pairs = plan.columns.iter().zip(select.columns.iter()).enumerate();
     pairs
-        .filter(|(_, (column, _))| {
-            let column_type = &plan.table.columns[usize::from(**column)].column_type;
-            !column_type.is_numeric() && !column_type.is_temporal()
+        .filter(|(_, (column, info))| {
+            let target = &plan.table.columns[usize::from(**column)].column_type;
+            // Computed items have no name of a table's.
+            let is_column = !info.org_name.is_empty();
+            !target.is_numeric()
+                && !target.is_temporal()
+                && has_declared_text(&info.column_type, info.display)
+                && is_stored_as_text(&info.column_type, is_column, target)
         })
-        .map(|(position, (_, info))| (position, &info.column_type))
-        .filter(|(_, own)| has_declared_text(own))
+        .map(|(position, (_, info))| (position, info))
         .collect()
 }
 

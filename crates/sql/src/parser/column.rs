@@ -155,7 +155,12 @@ impl Parser<'_> {
                 self.expect_kind(TokenKind::RightParen)?;
             }
             TypeKind::Decimal | TypeKind::Float | TypeKind::Double => {
+                let at = self.token();
                 let (length, scale) = self.optional_widths()?;
+                // Only FLOAT and DECIMAL have a precision alone.
+                if data_type.kind == TypeKind::Double && length.is_some() && scale.is_none() {
+                    return Err(self.error_at(at));
+                }
                 data_type.length = length;
                 data_type.scale = scale;
             }

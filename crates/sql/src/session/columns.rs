@@ -10,7 +10,7 @@ use types::{AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Index, 
 
 use super::Session;
 use crate::bind::Binder;
-use crate::bind::alter::{check_expressions, position_of};
+use crate::bind::alter::{check_default_changes, check_expressions, position_of};
 use crate::bind::functional;
 use crate::bind::table::{
     check_key_length, check_name, check_row_size, check_table_comment, collation_of, engine_name,
@@ -99,16 +99,20 @@ impl Session {
                 }
                 AlterOperation::ModifyColumn { column, position } => {
                     let place = position_of(table, &column.name)?;
-                    let new = modified(&mut binder, &before, place, column)?;
-                    let Some(new) = new.filter(|_| stays(table, place, position)) else {
+                    if !stays(table, place, position) {
+                        return Ok(None);
+                    }
+                    let Some(new) = modified(&mut binder, &before, place, column)? else {
                         return Ok(None);
                     };
                     planned.columns[place] = new;
                 }
                 AlterOperation::ChangeColumn { old_name, column, position } => {
                     let place = position_of(table, old_name)?;
-                    let new = modified(&mut binder, &before, place, column)?;
-                    let Some(new) = new.filter(|_| stays(table, place, position)) else {
+                    if !stays(table, place, position) {
+                        return Ok(None);
+                    }
+                    let Some(new) = modified(&mut binder, &before, place, column)? else {
                         return Ok(None);
                     };
                     planned.columns[place] = new;
@@ -168,11 +172,10 @@ fn new_default(
     column: &Column,
     default: Option<&DefaultClause>,
 ) -> Result<ColumnDefault, SqlError> {
-    if column.generated.is_some() {
-        return Err(SqlError::new(1221, "Incorrect usage of DEFAULT and generated column"));
-    }
+    let kind = (is_counter(column), column.generated.is_some());
+    check_default_changes(&column.name, kind, default.is_some())?;
     if is_counter(column) {
-        return Err(SqlError::invalid_default(&column.name));
+        return Ok(ColumnDefault::AutoIncrement);
     }
     match default {
         None => Ok(ColumnDefault::None),
@@ -215,7 +218,7 @@ fn modified(
     let changes_rows = new.nullable != old.nullable
         || is_counter(&new) != is_counter(old)
         || !holds(&new.column_type, &old.column_type)
-        || new.is_unsigned_float != old.is_unsigned_float
+        || !new.display.keeps_as(&old.display)
         || (new.column_type != old.column_type && table.indexes.iter().any(is_unique));
     Ok((!changes_rows).then_some(new))
 }

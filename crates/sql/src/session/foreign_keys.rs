@@ -63,9 +63,10 @@ impl Session {
         let catalogue = self.catalogue();
         let (key, index) = self.key_context(&catalogue).definition(&current, written)?;
         let index_name = index.as_ref().map(|index| index.name.clone());
-        if let Some(index) = index {
-            self.add_index_of(&current, index).await?;
-        }
+        let replaced = match index {
+            Some(index) => self.add_generated_index(&current, index).await?,
+            None => Vec::new(),
+        };
         let added = key.clone();
         self.alter_definition(table.id, &mut |table| {
             table.constraints.foreign_keys.push(added.clone());
@@ -73,11 +74,16 @@ impl Session {
         })
         .await?;
         let is_unchecked = self.server.config().broken_rule == Some(BrokenRule::RowsUnchecked);
-        if !self.settings.foreign_key_checks || is_unchecked {
-            return Ok(());
-        }
-        let checked = self.check_rows(table, &key).await;
-        if checked.is_err() {
+        let checked = match self.settings.foreign_key_checks && !is_unchecked {
+            true => self.check_rows(table, &key).await,
+            false => Ok(()),
+        };
+        if checked.is_ok() {
+            for index in &replaced {
+                let current = self.newest_of(table)?;
+                self.drop_index_of(&current, index).await?;
+            }
+        } else {
             self.revert_definition(table.id, &mut |table| {
                 table.constraints.foreign_keys.retain(|own| own.name != key.name);
                 Ok(())

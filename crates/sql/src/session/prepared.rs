@@ -327,6 +327,6 @@ impl Session {
 /// A `?` as clients see it.
 fn param_info(environment: &Environment) -> ColumnInfo {
     let column_type = ColumnType::Varchar { length: 255, collation: environment.collation };
-    let own = ResultType { column_type: Some(column_type), nullable: true };
+    let own = ResultType::of(Some(column_type), true);
     crate::bind::expression_info("?", &own)
 }

@@ -331,12 +331,14 @@ impl Session {
         Ok(())
     }
 
-    /// The catalogue in which statements can name the copy.
+    /// The catalogue in which the copy has the place and the name of its table.
     fn with_copy_named(&self, copy: TableId) -> Result<Arc<Catalogue>, SqlError> {
         let mut catalogue = (*self.catalogue()).clone();
         let found = catalogue.tables.get(&copy).ok_or_else(SqlError::definition_changed)?;
         let mut table = (**found).clone();
-        table.name = table.name.trim_end().to_owned();
+        let old = table.rewriting.copy_of.and_then(|id| catalogue.tables.remove(&id));
+        let old = old.ok_or_else(SqlError::definition_changed)?;
+        table.name.clone_from(&old.name);
         let database = catalogue.databases.get_mut(&table.database.to_lowercase());
         let database = database.ok_or_else(|| SqlError::unknown_database(&table.database))?;
         database.tables.insert(table.name.clone(), copy);

@@ -12,15 +12,17 @@ use super::Session;
 use super::columns::Described;
 use super::constraints::{CheckSteps, Constraint, constraint_named};
 use super::foreign_keys::drop_key;
-use crate::bind::alter::check_changed_once;
+use crate::bind::alter::{check_changed_once, check_one_charset};
 use crate::bind::functional::{has_expressions, is_functional};
 use crate::bind::table::{check_name, check_written_name, collation_of, index_definition};
 use crate::bind::view::{find_base_view, find_view};
 use crate::bind::{Binder, find_base_table, find_table};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
+use crate::execute::write::{joined_entry, replaces_generated};
 use crate::information_schema;
 use crate::parser::ast::{self, Statement};
+use crate::show::quoted;
 
 /// How long DROP INDEX waits for a unique key to end: 10 seconds, in steps.
 const DROP_WAIT_MS: u64 = 5;
@@ -445,9 +447,31 @@ impl Session {
         table: &Arc<Table>,
         definition: &ast::IndexDefinition,
     ) -> Result<(), Failure> {
-        let index = index_definition(table, definition)?;
-        self.warn_of_twin(table, &table.indexes, &index);
-        self.add_index_of(table, index).await
+        let mut steps = AlterSteps::default();
+        let mut planned = (**table).clone();
+        let index = plan_index(&mut planned, definition, &mut steps)?;
+        self.warn_of_twin(&planned, &planned.indexes, &index);
+        steps.added.push(index);
+        self.add_indexes(table, &steps).await?;
+        match steps.drops_first(table) {
+            true => Ok(()),
+            false => self.drop_indexes(table, &steps).await,
+        }
+    }
+
+    /// Adds an index that a foreign key needs. Those that were generated for others and that it replaces are dropped by the
+    /// caller.
+    pub(super) async fn add_generated_index(
+        &mut self,
+        table: &Arc<Table>,
+        index: types::Index,
+    ) -> Result<Vec<types::Index>, Failure> {
+        let mut steps = AlterSteps::default();
+        let mut planned = (**table).clone();
+        replace_generated(&mut planned, &index.parts, &index.name, &mut steps);
+        steps.added.push(index);
+        self.add_indexes(table, &steps).await?;
+        Ok(steps.dropped)
     }
 
     /// Warns of an index that has the columns of another one.
@@ -482,19 +506,42 @@ impl Session {
         index: types::Index,
     ) -> Result<(), Failure> {
         let unique = matches!(index.kind, IndexKind::Unique { .. });
-        let name = index.name.clone();
+        let (name, parts) = (index.name.clone(), index.parts.clone());
         match self.client.create_index(table, index).await {
             Ok(_) => Ok(()),
             Err(refusal) => {
                 let duplicate = unique && matches!(refusal, client::Refusal::DuplicateKey { .. });
                 let mut failure = self.refused(refusal);
                 if duplicate {
-                    failure.error =
-                        SqlError::duplicate_entry("", &format!("{}.{name}", table.name));
+                    let entry = self.duplicate_key(table, &parts).await.unwrap_or_default();
+                    let key = format!("{}.{name}", table.name);
+                    failure.error = SqlError::duplicate_entry(&entry, &key);
                 }
                 Err(failure)
             }
         }
+    }
+
+    /// The first key that several rows have, as 1062 shows it. None if it is not found.
+    async fn duplicate_key(&mut self, table: &Table, parts: &[types::IndexPart]) -> Option<String> {
+        let columns: Vec<&Column> =
+            parts.iter().map(|part| &table.columns[usize::from(part.column)]).collect();
+        let keys = parts.iter().zip(&columns).map(|(part, column)| match part.prefix {
+            Some(length) => format!("left({}, {length})", quoted(&column.name)),
+            None => quoted(&column.name),
+        });
+        let keys = keys.collect::<Vec<String>>().join(", ");
+        let known: Vec<String> =
+            columns.iter().map(|own| format!("{} is not null", quoted(&own.name))).collect();
+        let text = format!(
+            "select {keys} from {}.{} where {} group by {keys} having count(*) > 1 order by {keys} limit 1",
+            quoted(&table.database),
+            quoted(&table.name),
+            known.join(" and "),
+        );
+        let rows = self.committed_rows(&text, self.environment.collation).await.ok()?;
+        let values = rows.first()?.iter().map(types::Value::as_ref).zip(columns.iter().copied());
+        Some(joined_entry(values))
     }
 
     async fn drop_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Failure> {
@@ -531,6 +578,8 @@ impl Session {
     async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<u64, Failure> {
         let table = self.own_table(&alter.table)?;
         check_changed_once(&table, &alter.operations)?;
+        check_one_charset(&alter.operations)?;
+        check_dropped_keys(&table, &alter.operations)?;
         let described = match self.lowers_sequence(alter, &table).await? {
             true => None,
             false => self.described_table(alter, &table)?,
@@ -589,10 +638,13 @@ impl Session {
             let (database, _) = self.target_database(target)?;
             self.check_renamed_checks(table, checks.after(), &database, &target.name)?;
         }
-        for operation in &alter.operations {
+        // Indexes are named before those that foreign keys need.
+        let is_key = |operation: &&A| matches!(operation, A::AddForeignKey(_));
+        let (keys, others): (Vec<&A>, Vec<&A>) = alter.operations.iter().partition(is_key);
+        for operation in others.into_iter().chain(keys) {
             let refused = match operation {
                 A::AddIndex(definition) => {
-                    let index = index_definition(&planned, definition)?;
+                    let index = plan_index(&mut planned, definition, &mut steps)?;
                     self.warn_of_twin(&planned, &planned.indexes, &index);
                     planned.indexes.push(index.clone());
                     steps.added.push(index);
@@ -602,7 +654,10 @@ impl Session {
                     // Looked at before the first step is done, and again in its turn.
                     let catalogue = self.catalogue();
                     let (key, index) = self.key_context(&catalogue).definition(&planned, key)?;
-                    planned.indexes.extend(index);
+                    if let Some(index) = index {
+                        planned.indexes.retain(|own| !replaces_generated(&index.parts, own));
+                        planned.indexes.push(index);
+                    }
                     planned.constraints.foreign_keys.push(key);
                     continue;
                 }
@@ -689,8 +744,50 @@ impl Session {
         Ok(row_count)
     }
 
-    /// Foreign keys go before indexes change, and come behind them.
+    /// Foreign keys go before indexes change, and come behind those that come. If one does not come, what was done before is taken back.
     async fn alter_keys(
+        &mut self,
+        table: &Arc<Table>,
+        alter: &ast::AlterTable,
+        steps: &AlterSteps,
+    ) -> Result<(), Failure> {
+        match self.add_keys(table, alter, steps).await {
+            Ok(()) if steps.drops_first(table) => Ok(()),
+            Ok(()) => self.drop_indexes(table, steps).await,
+            Err(failure) => {
+                self.take_back_keys(table, steps).await?;
+                Err(failure)
+            }
+        }
+    }
+
+    /// Gives the table the foreign keys that it had, and drops the indexes that it had not.
+    async fn take_back_keys(
+        &mut self,
+        table: &Arc<Table>,
+        steps: &AlterSteps,
+    ) -> Result<(), Failure> {
+        let keys = &table.constraints.foreign_keys;
+        self.revert_definition(table.id, &mut |own| {
+            own.constraints.foreign_keys.clone_from(keys);
+            Ok(())
+        })
+        .await;
+        let is_new = |index: &types::Index| table.index(index.id).is_none();
+        let current = self.newest(table);
+        for index in current.indexes.iter().filter(|index| is_new(index)) {
+            self.drop_index_of(&self.newest(table), index).await?;
+        }
+        let renamed = |rename: &&IndexRename| {
+            current.index(rename.index).is_some_and(|index| index.name == rename.to)
+        };
+        for rename in steps.renames.iter().rev().filter(renamed) {
+            self.change(rename.change(table, true)).await?;
+        }
+        Ok(())
+    }
+
+    async fn add_keys(
         &mut self,
         table: &Arc<Table>,
         alter: &ast::AlterTable,
@@ -706,7 +803,7 @@ impl Session {
                 _ => {}
             }
         }
-        self.alter_indexes(&self.newest(table), steps).await?;
+        self.add_indexes(table, steps).await?;
         for operation in &alter.operations {
             if let A::AddForeignKey(key) = operation {
                 self.add_foreign_key(table, key).await?;
@@ -715,25 +812,12 @@ impl Session {
         Ok(())
     }
 
-    /// Adds, renames and drops indexes that have been checked. An index that is added may be refused by the rows: then those
-    /// that were added before are dropped again, names are as they were, and no index is gone that had to make no room.
-    async fn alter_indexes(
-        &mut self,
-        table: &Arc<Table>,
-        steps: &AlterSteps,
-    ) -> Result<(), Failure> {
-        let is_dropped =
-            |name: &str| steps.dropped.iter().any(|own| own.name.eq_ignore_ascii_case(name));
-        // Where an index takes the place of another one the old one must go before.
-        let drops_first = steps.added.iter().any(|added| is_dropped(&added.name))
-            || steps.renames.iter().any(|rename| is_dropped(&rename.to))
-            || crate::bind::table::INDEX_COUNT_MAX < table.indexes.len() + steps.added.len();
+    /// Adds and renames indexes that have been checked. An index that is added may be refused by the rows: then those that were
+    /// added before are dropped again, names are as they were, and no index is gone that had to make no room.
+    async fn add_indexes(&mut self, table: &Arc<Table>, steps: &AlterSteps) -> Result<(), Failure> {
         // Each change gives the table a new version.
-        if drops_first {
-            for index in &steps.dropped {
-                let table = self.newest(table);
-                self.drop_index_of(&table, index).await?;
-            }
+        if steps.drops_first(table) {
+            self.drop_indexes(table, steps).await?;
         }
         for rename in &steps.renames {
             self.change(rename.change(table, false)).await?;
@@ -753,11 +837,18 @@ impl Session {
                 return Err(failure);
             }
         }
-        if !drops_first {
-            for index in &steps.dropped {
-                let table = self.newest(table);
-                self.drop_index_of(&table, index).await?;
-            }
+        Ok(())
+    }
+
+    /// Drops indexes that have been checked.
+    async fn drop_indexes(
+        &mut self,
+        table: &Arc<Table>,
+        steps: &AlterSteps,
+    ) -> Result<(), Failure> {
+        for index in &steps.dropped {
+            let table = self.newest(table);
+            self.drop_index_of(&table, index).await?;
         }
         Ok(())
     }
@@ -822,6 +913,69 @@ struct AlterSteps {
     renames: Vec<IndexRename>,
     added: Vec<types::Index>,
     renamed: Option<ast::ObjectName>,
+}
+
+impl AlterSteps {
+    /// Does an index take the place of another one, which must go before?
+    fn drops_first(&self, table: &Table) -> bool {
+        let is_dropped =
+            |name: &str| self.dropped.iter().any(|own| own.name.eq_ignore_ascii_case(name));
+        self.added.iter().any(|added| is_dropped(&added.name))
+            || self.renames.iter().any(|rename| {
+                let mut others = self.dropped.iter().filter(|own| own.id != rename.index);
+                others.any(|own| own.name.eq_ignore_ascii_case(&rename.to))
+            })
+            || crate::bind::table::INDEX_COUNT_MAX < table.indexes.len() + self.added.len()
+    }
+}
+
+/// The index of a definition. The indexes that were generated for foreign keys and that it replaces are dropped.
+fn plan_index(
+    planned: &mut Table,
+    definition: &ast::IndexDefinition,
+    steps: &mut AlterSteps,
+) -> Result<types::Index, SqlError> {
+    if planned.indexes.iter().any(|index| index.is_generated) {
+        let mut bare = planned.clone();
+        bare.indexes.retain(|index| !index.is_generated);
+        let index = index_definition(&bare, definition)?;
+        replace_generated(planned, &index.parts, &index.name, steps);
+    }
+    index_definition(planned, definition)
+}
+
+/// Takes the indexes out that an index of these parts replaces. One of the same name gets another one until it goes: foreign keys
+/// need an index at any time.
+fn replace_generated(
+    planned: &mut Table,
+    parts: &[types::IndexPart],
+    name: &str,
+    steps: &mut AlterSteps,
+) {
+    let all = std::mem::take(&mut planned.indexes);
+    let (replaced, kept) = all.into_iter().partition(|own| replaces_generated(parts, own));
+    planned.indexes = kept;
+    for mut index in replaced {
+        if index.name.eq_ignore_ascii_case(name) {
+            let is_free = |new: &String| planned.index_named(new).is_none();
+            let mut names = (1..).map(|number| format!("{name}_{number}"));
+            let to = names.find(is_free).expect("some number is free");
+            let from = std::mem::replace(&mut index.name, to.clone());
+            steps.renames.push(IndexRename { index: index.id, from, to });
+        }
+        steps.dropped.push(index);
+    }
+}
+
+/// 1091 for a foreign key that is not there, or that the statement drops twice.
+fn check_dropped_keys(table: &Table, operations: &[ast::AlterOperation]) -> Result<(), SqlError> {
+    let mut left = table.clone();
+    for operation in operations {
+        if let ast::AlterOperation::DropForeignKey(name) = operation {
+            drop_key(&mut left, name)?;
+        }
+    }
+    Ok(())
 }
 
 struct IndexRename {

@@ -43,7 +43,8 @@ pub fn now_text(column_type: &ColumnType) -> String {
 }
 
 /// A stored value as text, temporal ones with their column's digits, those of a TIMESTAMP in the session's zone.
-pub fn value_text(value: &Value, column_type: &ColumnType, offset_seconds: i32) -> String {
+pub fn value_text(value: &Value, column: &Column, offset_seconds: i32) -> String {
+    let column_type = &column.column_type;
     match value {
         Value::DateTime(own) => {
             let is_utc = matches!(column_type, ColumnType::Timestamp { .. }) && !own.is_zero();
@@ -65,7 +66,10 @@ pub fn value_text(value: &Value, column_type: &ColumnType, offset_seconds: i32) 
             format!("b'{bits:b}'")
         }
         Value::UInt(year) if *column_type == ColumnType::Year => format!("{year:04}"),
-        other => to_text(other.as_ref()).into_owned(),
+        other => match column.display.text(other.as_ref(), column_type) {
+            Some(text) => text,
+            None => to_text(other.as_ref()).into_owned(),
+        },
     }
 }
 
@@ -160,7 +164,7 @@ fn column_text(table: &Table, column: &Column, offset_seconds: i32) -> String {
         }
         ColumnDefault::Value(Value::Null) | ColumnDefault::None => {}
         ColumnDefault::Value(value) => {
-            let own = value_text(value, &column.column_type, offset_seconds);
+            let own = value_text(value, column, offset_seconds);
             let _ = match column.column_type {
                 // It is a literal already.
                 ColumnType::Bit { .. } => write!(text, " DEFAULT {own}"),

@@ -22,7 +22,8 @@ use client::{Report, ReportRequest};
 use types::convert::WarningLevel;
 use types::expr::{Coercibility, ResultType};
 use types::{
-    Charset, Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, TableId, Value,
+    Charset, Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, NumberDisplay,
+    TableId, Value,
 };
 
 use crate::ColumnInfo;
@@ -57,7 +58,7 @@ impl Table {
                     true => ColumnType::Int { width: IntWidth::W8, unsigned: false },
                     false => ColumnType::Varchar { length: 1024, collation: Collation::default() },
                 };
-                let own = ResultType { column_type: Some(column_type), nullable: true };
+                let own = ResultType::of(Some(column_type), true);
                 let title = title.trim_start_matches('#');
                 crate::bind::expression_info(title, &own)
             })
@@ -82,6 +83,7 @@ impl Table {
                 .map(|column| ScopeColumn {
                     name: column.name.clone(),
                     column_type: column.column_type.clone(),
+                    display: column.display,
                     nullable: true,
                     hidden: false,
                     coercibility: Coercibility::Implicit,
@@ -160,9 +162,7 @@ pub fn default_text(column: &Column, offset_seconds: i32) -> Option<String> {
         ColumnDefault::None | ColumnDefault::AutoIncrement | ColumnDefault::Value(Value::Null) => {
             None
         }
-        ColumnDefault::Value(value) => {
-            Some(create::value_text(value, &column.column_type, offset_seconds))
-        }
+        ColumnDefault::Value(value) => Some(create::value_text(value, column, offset_seconds)),
         ColumnDefault::Now => Some(create::now_text(&column.column_type)),
         ColumnDefault::Expression(expression) => Some(escaped(&expression.text)),
     }
@@ -885,8 +885,7 @@ fn described_column(name: String, column_type: ColumnType, nullable: bool) -> Co
         on_update_now: false,
         comment: String::new(),
         hidden: false,
-        display_width: None,
-        is_unsigned_float: false,
+        display: NumberDisplay::default(),
         generated: None,
     }
 }
@@ -907,6 +906,7 @@ fn described_table(database: String, name: String, columns: Vec<Column>) -> type
             state: types::IndexState::Building,
             parts: Vec::new(),
             comment: String::new(),
+            is_generated: false,
         }],
         collation: Collation::default(),
         comment: String::new(),

@@ -7,7 +7,8 @@ use types::key::{index_entry_key, primary_key_of_row};
 use types::row::encode_row;
 use types::{
     Address, Collation, Column, ColumnDefault, ColumnType, Incarnation, IndexKind, IndexPart,
-    IndexState, IntWidth, NodeId, SchemaVersion, TableId, TableState, ValueRef, WorkerId,
+    IndexState, IntWidth, NodeId, NumberDisplay, SchemaVersion, TableId, TableState, ValueRef,
+    WorkerId,
 };
 
 use super::*;
@@ -27,8 +28,7 @@ fn column(name: &str, column_type: ColumnType, nullable: bool) -> Column {
         on_update_now: false,
         comment: String::new(),
         hidden: false,
-        display_width: None,
-        is_unsigned_float: false,
+        display: NumberDisplay::default(),
         generated: None,
     }
 }
@@ -39,7 +39,8 @@ pub(super) fn index(id: u16, columns: &[(u16, bool)]) -> Index {
         .map(|&(column, descending)| IndexPart { column, prefix: None, descending })
         .collect();
     let state = if id == 0 { IndexState::Public } else { IndexState::Building };
-    Index { id: IndexId(id), name: format!("i{id}"), kind, state, parts, comment: String::new() }
+    let (name, comment) = (format!("i{id}"), String::new());
+    Index { id: IndexId(id), name, kind, state, parts, comment, is_generated: false }
 }
 /// `t (id int primary key, k int, s varchar(700), pad mediumblob)` with the given secondary indexes.
 pub(super) fn table(secondary: Vec<Index>) -> Arc<Table> {

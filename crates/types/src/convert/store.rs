@@ -3,10 +3,12 @@
 //! Every rule has two sides: strict mode refuses, lenient mode clamps and reports the same thing as a warning. So the
 //! rules compute the clamped value together with what is wrong with it, and one place ([`store`]) decides.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::number::f64_to_integer;
 use super::time::read_moment;
+use super::width::format_double_within;
 use super::{
     ConvertContext, SqlWarning, WarningLevel, json, number_prefix, shown, to_bytes, to_text,
 };
@@ -14,8 +16,8 @@ use crate::json::{JsonError, encode, parse};
 use crate::temporal::{DateModes, SpelledTime};
 use crate::value::{YEAR_RANGE, bit_max, int_range};
 use crate::{
-    Charset, Collation, ColumnType, DateTime, Decimal, LabelKind, Labels, Time, Value, ValueRef,
-    wire_enum, wire_struct,
+    Charset, Collation, ColumnType, DateTime, Decimal, LabelKind, Labels, NumberDisplay, Time,
+    Value, ValueRef, wire_enum, wire_struct,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,25 +182,36 @@ pub fn store(
     mode: StoreMode,
     cx: &mut ConvertContext,
 ) -> Result<(Value, Option<ConvertError>), ConvertError> {
+    store_displayed(value, column_type, NumberDisplay::default(), mode, cx)
+}
+
+/// [`store`] for a column with a display, which limits and rounds floating point numbers.
+pub fn store_displayed(
+    value: ValueRef<'_>,
+    column_type: &ColumnType,
+    display: NumberDisplay,
+    mode: StoreMode,
+    cx: &mut ConvertContext,
+) -> Result<(Value, Option<ConvertError>), ConvertError> {
     let outcome = match column_type {
         _ if value.is_null() => fine(Value::Null),
         ColumnType::Json => store_document(value),
         _ if matches!(value, ValueRef::Json(_)) && !is_text(column_type) => {
             match json_scalar(value, column_type) {
-                Ok(scalar) => return store(scalar, column_type, mode, cx),
+                Ok(scalar) => return store_displayed(scalar, column_type, display, mode, cx),
                 Err(outcome) => outcome,
             }
         }
         ColumnType::Int { width, unsigned } => {
             store_integer(value, int_range(*width, *unsigned), *unsigned)
         }
-        ColumnType::Float => match store_double(value, f64::from(f32::MAX)) {
+        ColumnType::Float => match store_double(value, f64::from(f32::MAX), display) {
             Outcome { value: Value::Double(number), problem, lenient_kind } => {
                 Outcome { value: Value::Float(number as f32), problem, lenient_kind }
             }
             other => other,
         },
-        ColumnType::Double => store_double(value, f64::MAX),
+        ColumnType::Double => store_double(value, f64::MAX, display),
         ColumnType::Decimal { precision, scale, unsigned } => {
             store_decimal(value, *precision, *scale, *unsigned)
         }
@@ -357,7 +370,9 @@ fn decimal_to_wide(value: Decimal) -> i128 {
     value.to_i128_round().unwrap_or(beyond)
 }
 
-fn store_double(value: ValueRef<'_>, limit: f64) -> Outcome {
+fn store_double(value: ValueRef<'_>, type_limit: f64, display: NumberDisplay) -> Outcome {
+    let high = display.limit().unwrap_or(type_limit).min(type_limit);
+    let low = if display.is_unsigned { 0.0 } else { -high };
     let (number, junk) = match value {
         ValueRef::Null => return fine(Value::Null),
         ValueRef::Float(v) => (f64::from(v), false),
@@ -365,14 +380,16 @@ fn store_double(value: ValueRef<'_>, limit: f64) -> Outcome {
             let (number, junk, digits) = number_prefix(&to_bytes(value));
             // A number beyond all doubles, which is read as the largest of them.
             if junk && number.abs() == f64::MAX {
-                let clamped = Value::Double(number.clamp(-limit, limit));
+                let clamped = Value::Double(number.clamp(low, high));
                 return wrong(clamped, ConvertErrorKind::OutOfRange, "");
             }
             (number, junk || !digits)
         }
         _ => (super::to_f64(value, &mut ConvertContext::default()), false),
     };
-    let clamped = number.clamp(-limit, limit);
+    // The sign before the digits are rounded, which may leave nothing of a number below zero.
+    let number = if number < low { number } else { display.rounded(number) };
+    let clamped = number.clamp(low, high);
     if junk {
         return wrong(Value::Double(clamped), ConvertErrorKind::Truncated, to_bytes(value));
     }
@@ -488,6 +505,15 @@ fn store_text(
             let kept = Value::Text(kept.into(), collation);
             return incorrect_string(kept, &own.charset().encode(rest));
         }
+        ValueRef::Float(_) | ValueRef::Double(_) => match double_text(value, limit) {
+            Ok(text) => Cow::Owned(text),
+            Err(text) => {
+                let kept = Value::Text(text.into(), collation);
+                let outcome = wrong(kept, ConvertErrorKind::TooLong, "");
+                let lenient_kind = Some(ConvertErrorKind::Truncated);
+                return Outcome { lenient_kind, ..outcome };
+            }
+        },
         _ => to_text(value),
     };
     let end = limit_end(&text, limit, charset);
@@ -506,6 +532,21 @@ fn store_text(
         return Outcome { lenient_kind: Some(ConvertErrorKind::Truncated), ..outcome };
     }
     if fixed_length { fine(kept) } else { noted(kept) }
+}
+
+/// A floating point number as a text of at most so many characters, shortened where it may be; an error has what is left
+/// of a number that has no room. TEXT and BLOB keep its whole text.
+fn double_text(value: ValueRef<'_>, limit: Limit) -> Result<String, String> {
+    let number = super::to_f64(value, &mut ConvertContext::default());
+    let width = match limit {
+        Limit::Characters(width) => width as usize,
+        Limit::Bytes(_) => return Ok(to_text(value).into_owned()),
+    };
+    format_double_within(number, width).ok_or_else(|| {
+        let mut text = to_text(ValueRef::Double(number)).into_owned();
+        text.truncate(width);
+        text
+    })
 }
 
 /// A label by its text, or by its number if the value is one.
@@ -615,11 +656,21 @@ fn escaped(byte: u8) -> String {
     }
 }
 
+/// Longer binary columns have room for every number.
+const BINARY_SHORTENED_MAX: u32 = 255;
+
 fn store_bytes(value: ValueRef<'_>, length: u32, fixed_length: bool) -> Outcome {
     if value.is_null() {
         return fine(Value::Null);
     }
-    let mut bytes = to_bytes(value).into_owned();
+    let mut bytes = match (value, fixed_length) {
+        (ValueRef::Float(_) | ValueRef::Double(_), _) if length <= BINARY_SHORTENED_MAX => {
+            // The text that does not fit is too long below.
+            let fitting = double_text(value, Limit::Characters(length));
+            fitting.unwrap_or_else(|_| to_text(value).into_owned()).into_bytes()
+        }
+        _ => to_bytes(value).into_owned(),
+    };
     let length = length as usize;
     if bytes.len() > length {
         bytes.truncate(length);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::{ConvertContext, cast_datetime, json, to_decimal, to_f64, to_integer, to_time};
 use crate::value::bit_bytes;
-use crate::{Charset, Collation, ColumnType, Decimal, Value, ValueRef};
+use crate::{Charset, Collation, ColumnType, Decimal, NumberDisplay, Value, ValueRef};
 
 /// A double as MySQL prints it: the shortest digits that read back as the same number; plain from 1e-15 to below 1e15,
 /// with an exponent ("1e15", "1.5e-16") outside.
@@ -108,13 +108,22 @@ pub fn to_bytes(value: ValueRef<'_>) -> Cow<'_, [u8]> {
 }
 
 /// Does the text of a value depend on what its column was declared with, which the value does not carry?
-pub fn has_declared_text(column_type: &ColumnType) -> bool {
-    matches!(column_type, ColumnType::Year | ColumnType::Bit { .. }) || column_type.fsp() > 0
+pub fn has_declared_text(column_type: &ColumnType, display: NumberDisplay) -> bool {
+    matches!(column_type, ColumnType::Year | ColumnType::Bit { .. })
+        || column_type.fsp() > 0
+        || display.has_text(column_type)
 }
 
-/// The value of a column of the type as a text, or as the bytes of a BIT; one that is of another kind as it is.
-pub fn declared_text(value: ValueRef<'_>, column_type: &ColumnType) -> Value {
+/// The value of a column as a text, or as the bytes of a BIT; one that is of another kind as it is.
+pub fn declared_text(
+    value: ValueRef<'_>,
+    column_type: &ColumnType,
+    display: NumberDisplay,
+) -> Value {
     let text = |text: String| Value::text(&text, Collation::DEFAULT);
+    if let Some(shown) = display.text(value, column_type) {
+        return text(shown);
+    }
     match (value, column_type) {
         (ValueRef::UInt(bits), ColumnType::Bit { length }) => {
             let bytes = bits.to_be_bytes();

@@ -14,8 +14,8 @@ use crate::decimal::{DIV_PRECISION_INCREMENT, PRECISION_MAX, SCALE_MAX};
 use crate::json::{Json, JsonRef, Object, encode};
 use crate::wire::{Bytes, Reader, Wire, WireError};
 use crate::{
-    Collation, ColumnType, Date, DateTime, Decimal, IntWidth, Time, Value, ValueRef, wire_enum,
-    wire_struct,
+    Collation, ColumnType, Date, DateTime, Decimal, IntWidth, NumberDisplay, Time, Value, ValueRef,
+    wire_enum, wire_struct,
 };
 
 /// Bytes GROUP_CONCAT makes at most, unless it is told another number: MySQL's default group_concat_max_len.
@@ -144,13 +144,14 @@ impl Aggregate {
         use AggregateFunction::*;
         let argument = match &self.argument {
             Some(argument) => super::result_type(argument, columns, params),
-            None => ResultType { column_type: None, nullable: false },
+            None => ResultType::of(None, false),
         };
         let bigint = |unsigned| ColumnType::Int { width: IntWidth::W8, unsigned };
         let (column_type, nullable) = match &self.function {
             Count => (Some(bigint(false)), false),
             BitAnd | BitOr | BitXor => (Some(bigint(true)), false),
-            Min | Max | AnyValue => (argument.column_type, true),
+            Min | Max => return argument.of_value(true),
+            AnyValue => return ResultType { nullable: true, ..argument },
             JsonArray | JsonObject => (Some(ColumnType::Json), true),
             StddevPop | StddevSamp | VarPop | VarSamp => (Some(ColumnType::Double), true),
             GroupConcat { length_max, .. } => {
@@ -178,10 +179,13 @@ impl Aggregate {
                     let precision = (precision + wider).clamp(scale, PRECISION_MAX);
                     ColumnType::Decimal { precision, scale, unsigned: false }
                 });
-                (Some(exact.unwrap_or(ColumnType::Double)), true)
+                let decimals = argument.display.decimals.map(|own| (own + finer).min(SCALE_MAX));
+                let display = NumberDisplay::of_decimals(decimals.filter(|_| exact.is_none()));
+                let own = ResultType::new(exact.unwrap_or(ColumnType::Double), true);
+                return ResultType { display, ..own };
             }
         };
-        ResultType { column_type, nullable }
+        ResultType::of(column_type, nullable)
     }
 }
 

@@ -5,8 +5,9 @@
 
 use super::{BinaryOp, Expr, Function, IntervalUnit, UnaryOp};
 use crate::decimal::{DIV_PRECISION_INCREMENT, PRECISION_MAX, SCALE_MAX};
+use crate::display::DECIMALS_MAX;
 use crate::temporal::Locale;
-use crate::{Collation, ColumnType, IntWidth, Labels, Value};
+use crate::{Collation, ColumnType, IntWidth, Labels, NumberDisplay, Value};
 
 /// The type of a column, a parameter or an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,11 +15,37 @@ pub struct ResultType {
     /// None: the NULL literal, which fits every type; a result set announces it as binary of length 0.
     pub column_type: Option<ColumnType>,
     pub nullable: bool,
+    /// How a number is shown: that of a column, and the digits behind the point of what is computed of FLOAT(M,D).
+    pub display: NumberDisplay,
 }
 
 impl ResultType {
+    pub fn of(column_type: Option<ColumnType>, nullable: bool) -> ResultType {
+        ResultType { column_type, nullable, display: NumberDisplay::default() }
+    }
     pub fn new(column_type: ColumnType, nullable: bool) -> ResultType {
-        ResultType { column_type: Some(column_type), nullable }
+        ResultType::of(Some(column_type), nullable)
+    }
+    /// A floating point number that is shown with so many digits behind the point, at most those that a FLOAT(M,D) may
+    /// have.
+    fn with_decimals(self, decimals: Option<u8>) -> ResultType {
+        let is_float = matches!(self.column_type, Some(ColumnType::Float | ColumnType::Double));
+        let decimals = decimals.filter(|decimals| is_float && *decimals <= DECIMALS_MAX);
+        ResultType { display: NumberDisplay::of_decimals(decimals), ..self }
+    }
+    /// The digits behind the point that are shown of the number, as far as they are fixed.
+    fn fixed_decimals(&self) -> Option<u8> {
+        match &self.column_type {
+            None => Some(0),
+            Some(ColumnType::Float | ColumnType::Double) => self.display.decimals,
+            Some(_) => self.exact_digits().map(|(_, scale)| scale),
+        }
+    }
+    /// What an aggregate or a function that returns one of its values makes of a value of the type: it is no column's.
+    pub fn of_value(&self, nullable: bool) -> ResultType {
+        let width = self.display.width.filter(|_| self.display.decimals.is_some());
+        let display = NumberDisplay { width, is_zerofill: false, ..self.display };
+        ResultType { column_type: self.column_type.clone(), nullable, display }
     }
     /// Precision and scale as an exact number; None if it is not one.
     pub fn exact_digits(&self) -> Option<(u8, u8)> {
@@ -58,6 +85,18 @@ impl ResultType {
             Some(ColumnType::Binary { length } | ColumnType::Varbinary { length }) => *length,
             Some(ColumnType::Text { bytes_max, .. } | ColumnType::Blob { bytes_max }) => *bytes_max,
             Some(ColumnType::Labelled(labels)) => labels.length_max(),
+            Some(column_type) if self.display.has_text(column_type) => {
+                let fill = u32::from(self.display.fill(column_type));
+                let decimals = self.display.decimals.map_or(0, |decimals| u32::from(decimals) + 1);
+                // A FLOAT has up to 39 digits before the point, a DOUBLE 309.
+                let whole = match (column_type, self.display.limit()) {
+                    (ColumnType::Float, None) if decimals != 0 => 40,
+                    (ColumnType::Double, None) if decimals != 0 => 310,
+                    (_, Some(_)) => u32::from(self.display.width.unwrap_or_default()),
+                    _ => column_type.display_length(),
+                };
+                fill.max(whole + decimals + 1)
+            }
             Some(ColumnType::Double) => 23,
             Some(ColumnType::Float) => 12,
             // Its 0 before the point is no digit of it.
@@ -106,7 +145,7 @@ fn value_type(value: &Value) -> ResultType {
     let fsp =
         |micros: u32| (0..6).find(|n| micros.is_multiple_of(10u32.pow(6 - n))).unwrap_or(6) as u8;
     let column_type = match value {
-        Value::Null => return ResultType { column_type: None, nullable: true },
+        Value::Null => return ResultType::of(None, true),
         Value::Int(_) => bigint(false),
         Value::UInt(_) => bigint(true),
         Value::Float(_) => ColumnType::Float,
@@ -131,10 +170,12 @@ pub fn merge_types(a: &ResultType, b: &ResultType) -> ResultType {
     let nullable = a.nullable || b.nullable;
     let (Some(type_a), Some(type_b)) = (&a.column_type, &b.column_type) else {
         let known = a.column_type.as_ref().or(b.column_type.as_ref());
-        return ResultType { column_type: known.map(branch_type), nullable };
+        let decimals = a.display.decimals.or(b.display.decimals);
+        return ResultType::of(known.map(branch_type), nullable).with_decimals(decimals);
     };
+    let decimals = a.fixed_decimals().zip(b.fixed_decimals()).map(|(a, b)| a.max(b));
     if type_a == type_b {
-        return ResultType::new(branch_type(type_a), nullable);
+        return ResultType::new(branch_type(type_a), nullable).with_decimals(decimals);
     }
     let (type_a, type_b) = (&type_a.of_operator(), &type_b.of_operator());
     let float =
@@ -197,11 +238,11 @@ pub fn merge_types(a: &ResultType, b: &ResultType) -> ResultType {
             }
         }
     };
-    ResultType::new(column_type, nullable)
+    ResultType::new(column_type, nullable).with_decimals(decimals)
 }
 
 fn merge_all(types: impl Iterator<Item = ResultType>) -> ResultType {
-    let none = ResultType { column_type: None, nullable: false };
+    let none = ResultType::of(None, false);
     let mut types = types.peekable();
     match types.peek() {
         None => ResultType { nullable: true, ..none },
@@ -248,7 +289,7 @@ pub fn result_type(expr: &Expr, columns: &[ResultType], params: &[ResultType]) -
                 }
                 _ => ColumnType::Double,
             };
-            ResultType::new(column_type, inner.nullable)
+            ResultType::new(column_type, inner.nullable).with_decimals(inner.display.decimals)
         }
         Expr::Binary(op, left, right) => {
             binary_type(*op, &of(left), &of(right), DIV_PRECISION_INCREMENT)
@@ -382,7 +423,11 @@ fn binary_type(op: BinaryOp, left: &ResultType, right: &ResultType, increment: u
         }
         _ => ColumnType::Double,
     };
-    ResultType::new(column_type, nullable || divides)
+    let decimals = left.fixed_decimals().zip(right.fixed_decimals());
+    let decimals = decimals.map(|(left, right)| left.max(right));
+    let added = if op == Divide { increment } else { 0 };
+    let decimals = decimals.map(|decimals| (decimals + added).min(DECIMALS_MAX));
+    ResultType::new(column_type, nullable || divides).with_decimals(decimals)
 }
 
 fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -> ResultType {
@@ -429,7 +474,8 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
                 }
                 (false, None) => ColumnType::Double,
             };
-            ResultType::new(column_type, nullable)
+            let decimals = side.display.decimals.filter(|_| function == Abs);
+            ResultType::new(column_type, nullable).with_decimals(decimals)
         }
         Mod => binary_type(BinaryOp::Modulo, &types[0], &types[1], DIV_PRECISION_INCREMENT),
         Divide => {
@@ -452,10 +498,8 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         }
         Greatest | Least => ResultType { nullable, ..extreme_type(types) },
         If => merge_types(&types[1], &types[2]),
-        NullIf => ResultType {
-            column_type: types[0].column_type.as_ref().map(branch_type),
-            nullable: true,
-        },
+        NullIf => ResultType::of(types[0].column_type.as_ref().map(branch_type), true)
+            .with_decimals(types[0].display.decimals),
         Elt => {
             let longest = (1..types.len()).map(length).max().unwrap_or(0);
             let binary = types[1..].iter().any(ResultType::is_binary);
@@ -559,7 +603,9 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
             };
             ResultType::new(column_type, true)
         }
-        DeclaredText => text(length(0)),
+        DeclaredText => {
+            text(length(0).max(u64::from(number(1).unwrap_or(0).cast_unsigned() as u8)))
+        }
         FullYear => types[0].clone(),
         UnixTimestamp => {
             let column_type = match first.map_or(0, |_| fsp(0)) {
@@ -579,7 +625,7 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         | JsonMergePreserve => ResultType::new(ColumnType::Json, true),
         JsonValue => {
             let own = super::functions::returned_type(arguments);
-            ResultType { column_type: own, nullable: true }
+            ResultType::of(own, true)
         }
         // The longest name is that of unsigned integers, but MySQL leaves room.
         JsonType => ResultType::new(text_type(51, false, Collation::Utf8mb4Bin), true),

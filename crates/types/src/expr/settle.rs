@@ -478,6 +478,7 @@ fn merge_into(
 
 /// Makes the value of `expr`, which is of type `own`, one of `target`, if it is of another kind.
 fn convert_to(expr: &mut Expr, own: &ResultType, target: &ColumnType, typing: &Typing<'_>) {
+    let whole = own;
     let Some(own) = &own.column_type else { return };
     if is_same_kind(own, target) {
         return;
@@ -492,7 +493,7 @@ fn convert_to(expr: &mut Expr, own: &ResultType, target: &ColumnType, typing: &T
         return;
     }
     if target.is_string() || target.is_binary() {
-        as_text(expr, own);
+        as_text(expr, whole);
     }
     match expr {
         Expr::Const(value) => {
@@ -515,9 +516,10 @@ fn convert_to(expr: &mut Expr, own: &ResultType, target: &ColumnType, typing: &T
 }
 
 /// Makes an expression of type `own` one that is read as a text: times show the digits of
-/// fractional seconds that they are declared with, years have four digits, BITs are bytes, and
-/// PI() shows six digits.
-pub fn as_text(expr: &mut Expr, own: &ColumnType) {
+/// fractional seconds that they are declared with, years have four digits, BITs are bytes, numbers
+/// have the zeros of ZEROFILL and the digits of FLOAT(M,D), and PI() shows six digits.
+pub fn as_text(expr: &mut Expr, own: &ResultType) {
+    let ResultType { column_type: Some(own), display, .. } = own else { return };
     if let Expr::Function(Function::Pi, _) = expr {
         *expr = Expr::Const(Value::Double(super::PI_SHOWN));
         return;
@@ -531,6 +533,11 @@ pub fn as_text(expr: &mut Expr, own: &ColumnType) {
         ColumnType::Year => (Function::DeclaredText, 4),
         ColumnType::Bit { length } => (Function::BitBytes, bit_bytes(*length) as i64),
         own if own.fsp() > 0 => (Function::DeclaredText, i64::from(own.fsp())),
+        own if display.has_text(own) => {
+            // The digits behind the point, and one, stand before the characters that zeros fill up.
+            let decimals = display.decimals.map_or(0, |decimals| i64::from(decimals) + 1);
+            (Function::DeclaredText, decimals << 8 | i64::from(display.fill(own)))
+        }
         _ => return,
     };
     let value = take(expr);

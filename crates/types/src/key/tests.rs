@@ -6,7 +6,7 @@ use super::*;
 use crate::row::{RowLayout, encode_row, tests::typed};
 use crate::{
     Collation, ColumnDefault, Date, DateTime, Decimal, IndexKind, IndexState, IntWidth,
-    SchemaVersion, TableId, TableState, Value,
+    NumberDisplay, SchemaVersion, TableId, TableState, Value,
 };
 
 const INT: ColumnType = ColumnType::Int { width: IntWidth::W4, unsigned: false };
@@ -26,7 +26,6 @@ fn key(
 fn column(name: &str, column_type: ColumnType, nullable: bool, default: ColumnDefault) -> Column {
     let name = name.to_owned();
     let comment = String::new();
-    let display_width = None;
     Column {
         name,
         column_type,
@@ -35,8 +34,7 @@ fn column(name: &str, column_type: ColumnType, nullable: bool, default: ColumnDe
         on_update_now: false,
         comment,
         hidden: false,
-        display_width,
-        is_unsigned_float: false,
+        display: NumberDisplay::default(),
         generated: None,
     }
 }
@@ -49,6 +47,7 @@ fn index(id: u16, kind: IndexKind, columns: &[u16]) -> Index {
         state: IndexState::Public,
         parts: columns.iter().map(part).collect(),
         comment: String::new(),
+        is_generated: false,
     }
 }
 /// id INT primary key, name VARCHAR(20), added INT NOT NULL DEFAULT 7 (later), other INT NULL (later).

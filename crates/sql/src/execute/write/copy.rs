@@ -7,9 +7,10 @@
 use std::sync::Arc;
 
 use client::{Op, Refusal};
-use types::convert::SqlWarning;
+use types::convert::{ConvertContext, SqlWarning, declared_text, number_to_text, to_integer};
 use types::{
-    Catalogue, ColumnSource, CopyState, RowLayout, RowView, Table, TableCopy, Value, ValueRef,
+    Catalogue, Collation, Column, ColumnSource, ColumnType, CopyState, RowLayout, RowView, Table,
+    TableCopy, Value, ValueRef,
 };
 
 use super::{NewRow, RowChange, Storing, row_keys, store_value};
@@ -74,6 +75,55 @@ impl Context<'_> {
     }
 }
 
+/// A value of a column as the copy's column takes it: texts, bytes and labels are made of the text that the old column shows,
+/// and a BIT is a number on both sides, except in a TEXT or BLOB.
+fn copied_value(value: Value, old: &Column, new: &Column) -> Value {
+    let is_bit = |column_type: &ColumnType| matches!(column_type, ColumnType::Bit { .. });
+    let (from, to) = (&old.column_type, &new.column_type);
+    let is_large =
+        matches!(to, ColumnType::Text { .. } | ColumnType::Blob { .. } | ColumnType::Json);
+    let takes_text = to.is_string() || to.is_binary() || is_large;
+    if value.is_null() || (is_bit(from) && !is_large) {
+        return value;
+    }
+    if is_bit(to) {
+        let number = to_integer(value.as_ref(), &mut ConvertContext::default());
+        return i64::try_from(number).map_or(value, Value::Int);
+    }
+    if !takes_text || !(from.is_numeric() || from.is_temporal()) {
+        return value;
+    }
+    match declared_text(value.as_ref(), from, old.display) {
+        text @ (Value::Text(..) | Value::Bytes(_)) => text,
+        plain => {
+            let text = number_to_text(plain.as_ref());
+            text.map_or(plain, |text| Value::text(&text, Collation::DEFAULT))
+        }
+    }
+}
+
+/// As in MySQL, what a text or bytes lose in a shorter column of the same kind is truncated data (1265), and not too long.
+fn shortened_error(error: SqlError, old: &Column, new: &Column, number: u64) -> SqlError {
+    use ColumnType as T;
+    let has_short_length = |column_type: &ColumnType| column_type.display_length() <= 255;
+    let is_same_kind = match (&old.column_type, &new.column_type) {
+        (T::Char { collation: a, .. }, T::Char { collation: b, .. }) => a == b,
+        (T::Binary { .. }, T::Binary { .. }) => true,
+        (a @ T::Varchar { collation, .. }, b @ T::Varchar { collation: other, .. }) => {
+            collation == other && has_short_length(a) == has_short_length(b)
+        }
+        (a @ T::Varbinary { .. }, b @ T::Varbinary { .. }) => {
+            has_short_length(a) == has_short_length(b)
+        }
+        _ => false,
+    };
+    if !is_same_kind || error.code != code::ER_DATA_TOO_LONG {
+        return error;
+    }
+    let message = format!("Data truncated for column '{}' at row {number}", new.name);
+    SqlError::new(code::WARN_DATA_TRUNCATED, message)
+}
+
 impl RowCopier {
     /// What becomes of the copy where a row of the table changes.
     pub async fn change(
@@ -136,10 +186,15 @@ impl RowCopier {
                     let value = values[own].clone();
                     let before = &table.columns[own];
                     let is_same = before.column_type == column.column_type
-                        && before.is_unsigned_float == column.is_unsigned_float;
+                        && before.display.keeps_as(&column.display);
                     match is_same {
                         true => value,
-                        false => self.converted(context, position, value, number, warnings)?,
+                        false => {
+                            let value = copied_value(value, before, column);
+                            let stored = self.converted(context, position, value, number, warnings);
+                            stored
+                                .map_err(|error| shortened_error(error, before, column, number))?
+                        }
                     }
                 }
                 ColumnSource::Value(value) => value.clone(),

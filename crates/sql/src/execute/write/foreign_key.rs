@@ -19,10 +19,11 @@ use std::sync::Arc;
 use client::{Columns, KeyRange, Lock, Op, OpKind, OpResult, Scan, ScanBatch, ScanOutput};
 use types::wire::Bytes;
 use types::{
-    Catalogue, ForeignKey, Index, IndexKind, IndexState, ReferenceAction, RowLayout, RowView,
-    Table, TableId, ValueRef, key,
+    Catalogue, ForeignKey, Index, IndexKind, IndexPart, IndexState, ReferenceAction, RowLayout,
+    RowView, Table, TableId, ValueRef, key,
 };
 
+use super::row_keys::{duplicate_error, unique_indexes, unique_key};
 use super::{RowChange, Storing, TableWriter};
 use crate::error::{SqlError, code};
 use crate::execute::rows::{keys_at_once, owned_row};
@@ -72,6 +73,12 @@ struct ChildKey {
     columns: Vec<u16>,
     /// The column of the parent for each column of the key, in the order of the key.
     referenced: Vec<u16>,
+}
+
+/// A change without the parent of a foreign key, by the key's place.
+pub(super) struct Orphan {
+    change: RowChange,
+    place: usize,
 }
 
 /// What a change does to children, once it is written.
@@ -126,6 +133,30 @@ pub fn referenced_index<'t>(table: &'t Table, columns: &[String]) -> Option<&'t 
                     && columns.iter().any(|column| column.eq_ignore_ascii_case(&own.name))
             })
     })
+}
+
+/// The position of an index of a table that begins with these columns in their order, as MySQL wants it for a new key.
+pub fn leading_index_in_order(table: &Table, columns: &[u16]) -> Option<usize> {
+    table.indexes.iter().position(|index| {
+        let parts = index.parts.iter().map(|part| (part.column, part.prefix));
+        index.state == IndexState::Public
+            && columns.len() <= index.parts.len()
+            && columns
+                .iter()
+                .map(|column| (*column, None))
+                .zip(parts)
+                .all(|(own, part)| own == part)
+    })
+}
+
+/// Does a key with these parts serve as an index that was generated for a foreign key, which goes then?
+pub fn replaces_generated(parts: &[IndexPart], index: &Index) -> bool {
+    let is_same = |(own, part): (&IndexPart, &IndexPart)| {
+        (own.column, own.prefix) == (part.column, part.prefix)
+    };
+    index.is_generated
+        && index.parts.len() <= parts.len()
+        && index.parts.iter().zip(parts).all(is_same)
 }
 
 /// The position of an index of a table that begins with these columns, in any order.
@@ -310,21 +341,85 @@ impl TableWriter<'_> {
         self.foreign_keys.as_ref().map_or(&[], |keys| &keys.children)
     }
 
-    /// Takes out the changes from the first one on that has no parent, whose failure it returns; with IGNORE only that one.
+    /// Takes out the changes from the first one on that has no parent, which it returns; with IGNORE only that one.
     pub(super) async fn keep_those_with_parents(
         &mut self,
         context: &mut Context<'_>,
         changes: &mut Vec<RowChange>,
-    ) -> Result<Option<Failure>, Failure> {
-        while let Some((position, error)) = self.missing_parent(context, changes).await? {
+    ) -> Result<Option<Orphan>, Failure> {
+        while let Some((position, place)) = self.missing_parent(context, changes).await? {
+            let change = changes.remove(position);
             if !self.ignore {
                 changes.truncate(position);
-                return Ok(Some(error.into()));
+                return Ok(Some(Orphan { change, place }));
             }
-            changes.remove(position);
-            self.leave_out(context, error)?;
+            self.leave_out(context, self.no_parent(place))?;
         }
         Ok(None)
+    }
+
+    /// The failure of a change without a parent, when those before it are written. InnoDB checks key after key: a unique key before
+    /// the index of the foreign key that another row has is the error.
+    pub(super) async fn orphan_failure(
+        &mut self,
+        context: &mut Context<'_>,
+        Orphan { change, place }: Orphan,
+    ) -> Result<Failure, Failure> {
+        let supporting = leading_index(self.table, &self.parents()[place].key.columns);
+        let supporting = supporting.map(|position| self.table.indexes[position].id);
+        let in_order = self.table.indexes_as_shown();
+        let place_of = |id| in_order.iter().position(|index| Some(index.id) == id);
+        let is_before = |index: &Index| match index.kind {
+            // The rows themselves come first.
+            IndexKind::Primary => Some(index.id) != supporting,
+            _ => {
+                supporting != Some(self.table.primary_key().id)
+                    && place_of(Some(index.id)) < place_of(supporting)
+            }
+        };
+        let new = RowView::new(self.layout, &change.encoded);
+        let old = change.old.as_ref().map(|old| RowView::new(self.layout, old));
+        for (_, index) in unique_indexes(self.table).filter(|(_, index)| is_before(index)) {
+            let Some(key) = unique_key(self.table, index, &new) else { continue };
+            let is_kept = old.as_ref().and_then(|old| unique_key(self.table, index, old));
+            if is_kept.as_ref() != Some(&key) && self.is_taken(context, index, key).await? {
+                return Ok(duplicate_error(self.table, index.id, &new).into());
+            }
+        }
+        Ok(self.no_parent(place).into())
+    }
+
+    /// Has a row this key of a unique index?
+    async fn is_taken(
+        &self,
+        context: &mut Context<'_>,
+        index: &Index,
+        key: Vec<u8>,
+    ) -> Result<bool, Failure> {
+        let catalogue = context.catalogue();
+        let physical = match index.kind {
+            IndexKind::Unique { entries } => catalogue.table_by_id(entries),
+            IndexKind::Primary | IndexKind::Ordinary => Some(self.table),
+        };
+        let Some(physical) = physical else { return Ok(false) };
+        let mut batch = context.batch();
+        batch.ops.push(Op {
+            table: physical.id,
+            version: physical.version,
+            kind: OpKind::Read {
+                key: Bytes(key),
+                lock: Lock::None,
+                filter: None,
+                columns: Columns::Only(Vec::new()),
+            },
+        });
+        let results = context.execute_batch(batch).await?;
+        Ok(matches!(results.into_iter().flatten().next(), Some(OpResult::Row(Some(_)))))
+    }
+
+    /// 1452.
+    fn no_parent(&self, place: usize) -> SqlError {
+        SqlError::no_parent(self.table, &self.parents()[place].key)
     }
 
     /// False: a parent is missing, and IGNORE leaves the change out.
@@ -334,7 +429,7 @@ impl TableWriter<'_> {
         change: &RowChange,
     ) -> Result<bool, Failure> {
         match self.missing_parent(context, std::slice::from_ref(change)).await? {
-            Some((_, error)) => self.leave_out(context, error),
+            Some((_, place)) => self.leave_out(context, self.no_parent(place)),
             None => Ok(true),
         }
     }
@@ -390,15 +485,15 @@ impl TableWriter<'_> {
             return None;
         }
         let index = referenced_index(self.table, &parent.key.parent_columns)?;
-        super::row_keys::unique_key(self.table, index, &RowView::new(self.layout, &change.encoded))
+        unique_key(self.table, index, &RowView::new(self.layout, &change.encoded))
     }
 
-    /// Looks for the parents of these changes, and locks them. The first change without one, and its error.
+    /// Looks for the parents of these changes, and locks them. The first change without one, and the place of the foreign key.
     async fn missing_parent(
         &self,
         context: &mut Context<'_>,
         changes: &[RowChange],
-    ) -> Result<Option<(usize, SqlError)>, Failure> {
+    ) -> Result<Option<(usize, usize)>, Failure> {
         if self.parents().is_empty() {
             return Ok(None);
         }
@@ -426,8 +521,7 @@ impl TableWriter<'_> {
                     None => false,
                 };
                 if !is_there {
-                    let key = &self.parents()[place].key;
-                    return Ok(Some((number, SqlError::no_parent(self.table, key))));
+                    return Ok(Some((number, place)));
                 }
             }
         }

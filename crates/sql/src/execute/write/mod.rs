@@ -41,8 +41,11 @@ use crate::error::SqlError;
 use crate::plan::{AssignmentPlan, InsertMode, InsertPlan, NO_RULES, RowCheck, RowRules};
 pub use copy::RowCopier;
 use foreign_key::{Cascade, ForeignKeys};
-pub use foreign_key::{leading_index, referenced_index};
-pub use row_keys::{changes_unique_key, key_too_long};
+pub use foreign_key::{
+    leading_index, leading_index_in_order, referenced_index, replaces_generated,
+};
+pub use row_keys::{changes_unique_key, joined_entry, key_too_long};
+pub use sequence::generated_value;
 use sequence::{Sequence, Wish};
 pub use values::{
     RowDraft, Storing, default_value, is_negative, now_value, store_error, store_value,
@@ -307,12 +310,15 @@ impl<'p> TableWriter<'p> {
                 break;
             }
         }
-        if matches!(self.duplicates, Duplicates::Refuse)
-            && let Some(failure) = self.keep_those_with_parents(context, &mut ready).await?
-        {
-            failed = Some(failure);
+        let orphan = match self.duplicates {
+            Duplicates::Refuse => self.keep_those_with_parents(context, &mut ready).await?,
+            _ => None,
+        };
+        let is_last = is_last && failed.is_none() && orphan.is_none();
+        self.write(context, ready, is_last).await?;
+        if let Some(orphan) = orphan {
+            return Err(self.orphan_failure(context, orphan).await?);
         }
-        self.write(context, ready, is_last && failed.is_none()).await?;
         failed.map_or(Ok(()), Err)
     }
 

@@ -2,7 +2,7 @@
 
 use types::convert::to_text;
 use types::row::RowError;
-use types::{Index, IndexId, IndexKind, RowLayout, RowView, Table, Value, ValueRef, key};
+use types::{Column, Index, IndexId, IndexKind, RowLayout, RowView, Table, Value, ValueRef, key};
 
 use crate::error::{SqlError, code};
 use crate::plan::AssignmentPlan;
@@ -31,12 +31,20 @@ pub fn encode(table: &Table, layout: &RowLayout, values: &[Value]) -> Result<Vec
 
 /// The text of a key in "Duplicate entry '...'": its values joined by '-', NULL as NULL, at most 64 characters or so.
 pub fn entry_text(table: &Table, index: &Index, view: &RowView<'_>) -> String {
-    let values: Vec<String> = index
-        .parts
-        .iter()
-        .map(|part| {
-            let value = table.column_value(view, usize::from(part.column));
-            let column_type = &table.columns[usize::from(part.column)].column_type;
+    joined_entry(index.parts.iter().map(|part| {
+        let column = usize::from(part.column);
+        (table.column_value(view, column), &table.columns[column])
+    }))
+}
+
+/// The same for the values of a key and their columns.
+pub fn joined_entry<'v>(values: impl Iterator<Item = (ValueRef<'v>, &'v Column)>) -> String {
+    let values: Vec<String> = values
+        .map(|(value, column)| {
+            let column_type = &column.column_type;
+            if let Some(text) = column.display.text(value, column_type) {
+                return text;
+            }
             match (value, column_type) {
                 (ValueRef::Null, _) => "NULL".to_string(),
                 (ValueRef::DateTime(value), _) => value.format(column_type.fsp()),

@@ -1,6 +1,8 @@
 //! Values of rows that are made: stored into columns with MySQL's checks, NOT NULL, defaults, ON UPDATE CURRENT_TIMESTAMP.
 
-use types::convert::{ConvertError, ConvertErrorKind, SqlWarning, StoreMode, WarningLevel, store};
+use types::convert::{
+    ConvertError, ConvertErrorKind, SqlWarning, StoreMode, WarningLevel, store_displayed,
+};
 use types::expr::Columns;
 use types::{Column, ColumnDefault, ColumnType, LabelKind, Table, Value};
 
@@ -70,27 +72,15 @@ pub fn store_value(
     };
     let mut context = run.context();
     context.convert.strict = false;
-    let stored = store(value.as_ref(), &column.column_type, storing.mode, &mut context.convert);
+    let convert = &mut context.convert;
+    let (column_type, display) = (&column.column_type, column.display);
+    let stored = store_displayed(value.as_ref(), column_type, display, storing.mode, convert);
     let (stored, problem) = match stored {
         Ok(stored) => stored,
         // Zero dates are refused by their own modes, not by strictness alone.
         Err(error) => {
             return Err(store_error(&error, &table.name, &column.name, row_number));
         }
-    };
-    let (stored, problem) = match column.is_unsigned_float && is_negative(&stored) {
-        true => {
-            let error = ConvertError {
-                kind: ConvertErrorKind::OutOfRange,
-                value: String::new(),
-                level: WarningLevel::Warning,
-            };
-            if storing.mode == StoreMode::Strict {
-                return Err(store_error(&error, &table.name, &column.name, row_number));
-            }
-            (column.column_type.implicit_default().to_value(), Some(error))
-        }
-        false => (stored, problem),
     };
     if let Some(problem) = problem {
         let silent = matches!(problem.kind, ConvertErrorKind::Truncated)
@@ -112,15 +102,6 @@ pub fn store_value(
         }
         (stored, _) => stored,
     })
-}
-
-/// Is it a float below zero?
-pub fn is_negative(value: &Value) -> bool {
-    match *value {
-        Value::Float(number) => number < 0.0,
-        Value::Double(number) => number < 0.0,
-        _ => false,
-    }
 }
 
 /// The error of a value that does not fit its column. MySQL names the table where the value is no JSON text.
@@ -230,6 +211,9 @@ impl Context<'_> {
         let column = &table.columns[position];
         let (run, warnings) = (&self.run, &mut self.warnings);
         let value = match value {
+            None if matches!(column.default, ColumnDefault::AutoIncrement) => {
+                generated_value(0, &column.column_type)
+            }
             None => default_value(column, storing, run, warnings)?,
             Some(Value::Null) => Value::Null,
             Some(value) => store_value(value, table, position, storing, run, row_number, warnings)?,

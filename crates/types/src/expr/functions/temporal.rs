@@ -10,6 +10,7 @@ use crate::convert::{
     ConvertContext, StoreMode, TimeOrMoment, cast_datetime, store, to_fuzzy_moment,
     to_time_or_moment,
 };
+use crate::display::{DECIMALS_MAX, number_text};
 use crate::temporal::{FSP_MAX, Locale, two_digit_year};
 use crate::{Collation, ColumnType, Date, DateTime, Decimal, Value, ValueRef};
 
@@ -56,14 +57,16 @@ impl Call<'_, '_, '_> {
                 _ => Value::Null,
             },
             DeclaredText => {
-                let digits = self.int(1).clamp(0, i64::from(u8::MAX)) as u8;
+                // The digits behind the point of a floating point number, and one, stand before the others.
+                let [.., decimals, digits] = self.int(1).to_be_bytes();
+                let decimals = decimals.checked_sub(1).map(|own| own.min(DECIMALS_MAX));
                 match self.values[0] {
-                    ValueRef::UInt(value) => {
-                        self.plain(format!("{value:0digits$}", digits = usize::from(digits)))
-                    }
                     ValueRef::Time(value) => self.plain(value.format(digits.min(FSP_MAX))),
                     ValueRef::DateTime(value) => self.plain(value.format(digits.min(FSP_MAX))),
-                    _ => self.plain(self.text(0)),
+                    value => match number_text(value, digits, decimals) {
+                        Some(text) => self.plain(text),
+                        None => self.plain(self.text(0)),
+                    },
                 }
             }
             TimeDiff => self.time_diff(),
