@@ -91,7 +91,7 @@ class Column:
 
     @property
     def unsigned(self):
-        return "unsigned" in self.column_type
+        return "unsigned" in self.column_type or "zerofill" in self.column_type
 
     @property
     def labels(self):
@@ -209,13 +209,15 @@ class Generator:
         fraction = self.choose((3, ""), (1, "(1)"), (1, "(3)"), (1, "(6)"))
         if family == "integer":
             name = self.pick([*INTEGERS, "int", "int", "bigint"])
-            return name.upper() + self.choose((4, ""), (1, " UNSIGNED"))
+            width = self.choose((20, ""), (1, f"({self.pick([1, 3, 11, 20])})"))
+            return name.upper() + width + self.choose((32, ""), (8, " UNSIGNED"), (2, " ZEROFILL"))
         if family == "decimal":
             precision = self.pick([3, 5, 10, 20, 38, 65])
             scale = self.random.randint(0, min(precision, 30, self.pick([2, 4, 30])))
-            return f"DECIMAL({precision},{scale})" + self.choose((5, ""), (1, " UNSIGNED"))
+            return f"DECIMAL({precision},{scale})" + self.choose((20, ""), (4, " UNSIGNED"), (1, " ZEROFILL"))
         if family == "float":
-            return self.pick(["FLOAT", "DOUBLE"]) + self.choose((60, ""), (1, " UNSIGNED"))
+            digits = self.choose((3, ""), (1, f"({self.pick(['5,1', '7,4', '10,2', '3,3'])})"))
+            return self.pick(["FLOAT", "DOUBLE"]) + digits + self.choose((60, ""), (3, " UNSIGNED"), (3, " ZEROFILL"))
         if family == "bit":
             return f"BIT({self.pick([1, 4, 8, 9, 33, 64])})"
         if family == "year":

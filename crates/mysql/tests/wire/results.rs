@@ -194,3 +194,30 @@ fn values_of_other_kinds() {
     }
     assert_eq!(out, [&b"\x02\xe5\x80\x02\xe5\x80\x05"[..], "å€".as_bytes()].concat());
 }
+
+/// ZEROFILL and FLOAT(M,D): texts have the zeros, binary numbers are numbers, and a DECIMAL is a text in both protocols.
+#[test]
+fn numbers_with_a_display() {
+    use mysql::resultset::{Encoding, put_binary_row, put_text_row};
+    use types::{ColumnType, Decimal, IntWidth, NumberDisplay, ValueRef};
+    let int = ColumnType::Int { width: IntWidth::W4, unsigned: true };
+    let decimal = ColumnType::Decimal { precision: 6, scale: 2, unsigned: true };
+    let price = ValueRef::Decimal(Decimal::parse("1.5").unwrap().rescale(2).unwrap());
+    let filled = NumberDisplay { width: Some(5), is_zerofill: true, ..NumberDisplay::default() };
+    let fixed = NumberDisplay::of_decimals(Some(2));
+    for (column_type, display, value, text, binary) in [
+        (&int, filled, ValueRef::UInt(7), &b"\x0500007"[..], &b"\x07\0\0\0"[..]),
+        (&decimal, filled, price, b"\x070001.50", b"\x070001.50"),
+        (&ColumnType::Float, fixed, ValueRef::Float(1.5), b"\x041.50", b"\0\0\xc0\x3f"),
+        (&int, filled, ValueRef::Null, b"\xfb", b""),
+        (&ColumnType::Double, fixed, ValueRef::Double(f64::NAN), b"\xfb", b"\0\0\0\0\0\0\xf8\x7f"),
+    ] {
+        let encoding = Encoding::for_client(column_type, display, None);
+        let mut out = Vec::new();
+        put_text_row(&mut out, &[value], &[encoding], &mut String::new());
+        assert_eq!(out, text);
+        out.clear();
+        put_binary_row(&mut out, &[value], &[encoding], &mut String::new());
+        assert_eq!(&out[2..], binary);
+    }
+}

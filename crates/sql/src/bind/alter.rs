@@ -562,12 +562,21 @@ fn convert_charset(
         _ => None,
     });
     let rewritten: Vec<usize> = rewritten.collect();
-    for operation in operations {
+    for (number, operation) in operations.iter().enumerate() {
         let AlterOperation::ConvertCharset { charset, collation } = operation else { continue };
         let collation = collation_of(charset.as_deref(), collation.as_deref())?;
         let collation = collation.unwrap_or_default();
-        create.options.charset = Some(collation.charset_name().to_owned());
-        create.options.collation = Some(collation.name().to_owned());
+        // The default of a later part of the statement is that of the table.
+        let is_default = |operation: &AlterOperation| match operation {
+            AlterOperation::Options(options) => {
+                options.charset.is_some() || options.collation.is_some()
+            }
+            _ => false,
+        };
+        if !operations[number..].iter().any(is_default) {
+            create.options.charset = Some(collation.charset_name().to_owned());
+            create.options.collation = Some(collation.name().to_owned());
+        }
         for edited in columns.iter_mut() {
             let origin = edited.origin.filter(|origin| !rewritten.contains(origin));
             let written = &mut edited.column.data_type;
@@ -624,6 +633,9 @@ pub fn check_one_charset(operations: &[AlterOperation]) -> Result<(), SqlError> 
         let Some(own) = collation_of(charset.as_deref(), collation.as_deref())? else { continue };
         let own = own.charset_name();
         if let Some(before) = before.filter(|before| *before != own) {
+            if let (None, Some(collation)) = (charset, collation) {
+                return Err(SqlError::collation_mismatch(collation, before));
+            }
             return Err(SqlError::new(
                 code::ER_CONFLICTING_DECLARATIONS,
                 format!(

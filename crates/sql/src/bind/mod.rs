@@ -395,6 +395,13 @@ impl<'a> Binder<'a> {
         Ok(number)
     }
 
+    /// The slot of a column of a query around.
+    fn outer_slot(&mut self, own: ResultType) -> Result<u16, SqlError> {
+        let number = self.slot(Slot::Outer, own.column_type)?;
+        self.param_types[usize::from(number)].display = own.display;
+        Ok(number)
+    }
+
     /// The table a statement works on; 1046 without a database, 1146 when there is none.
     pub fn table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
         let current = self.environment.database.as_deref();

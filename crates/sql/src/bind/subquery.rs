@@ -207,7 +207,7 @@ impl Binder<'_> {
         for operand in operands {
             let own = self.type_of(&operand, &columns);
             let derivation = self.derivation(&operand, scope);
-            let number = self.slot(Slot::Outer, own.column_type)?;
+            let number = self.outer_slot(own)?;
             self.param_derivations[usize::from(number)] = derivation;
             values.push(Expr::Param(number));
             let slot = number - u16::try_from(self.param_kinds.len()).expect("counted");
@@ -511,7 +511,7 @@ impl Binder<'_> {
         }
         let own = self.type_of(&value, &scope.result_types());
         let derivation = self.derivation(&value, scope);
-        let number = self.slot(Slot::Outer, own.column_type)?;
+        let number = self.outer_slot(own)?;
         self.param_derivations[usize::from(number)] = derivation;
         self.outer[level].values.push(OuterValue { slot: number - first, value });
         Ok(number)

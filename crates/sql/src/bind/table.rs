@@ -463,8 +463,9 @@ impl Binder<'_> {
                     }
                     let column = &mut table.columns[usize::from(part.column)];
                     column.nullable = false;
+                    // DEFAULT NULL was no more than what a column without a default has.
                     if matches!(column.default, ColumnDefault::Value(Value::Null)) {
-                        return Err(SqlError::invalid_default(&column.name));
+                        column.default = ColumnDefault::None;
                     }
                 }
                 primary_comment = definition.comment.clone().unwrap_or_default();

@@ -6,7 +6,9 @@
 //! reason types, NOT NULL and labels do not change here.
 
 use types::wire::Wire;
-use types::{AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Index, IndexKind, Table};
+use types::{
+    AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Index, IndexKind, Table, Value,
+};
 
 use super::Session;
 use crate::bind::Binder;
@@ -209,6 +211,9 @@ fn modified(
     let is_primary = table.primary_key().parts.iter().any(|part| usize::from(part.column) == place);
     if is_primary && definition.nullable.is_none() {
         new.nullable = false;
+        if matches!(new.default, ColumnDefault::Value(Value::Null)) {
+            new.default = ColumnDefault::None;
+        }
     }
     // A unique key keeps its values in a table of its own.
     let is_unique = |index: &Index| {

@@ -317,7 +317,7 @@ impl Session {
     ) -> Result<(), Failure> {
         for operation in &alter.operations {
             let AlterOperation::AddForeignKey(key) = operation else { continue };
-            let catalogue = self.with_copy_named(copy)?;
+            let catalogue = self.with_copy_in_place(copy)?;
             let table = Arc::clone(&catalogue.tables[&copy]);
             let (key, _) = self.key_context(&catalogue).definition(&table, key)?;
             let collation = self.environment.collation;
@@ -331,14 +331,30 @@ impl Session {
         Ok(())
     }
 
-    /// The catalogue in which the copy has the place and the name of its table.
+    /// The catalogue in which statements can name the copy.
     fn with_copy_named(&self, copy: TableId) -> Result<Arc<Catalogue>, SqlError> {
+        self.with_copy(copy, |name, _| name.trim_end().to_owned())
+    }
+
+    /// The catalogue in which the copy has the place and the name of its table.
+    fn with_copy_in_place(&self, copy: TableId) -> Result<Arc<Catalogue>, SqlError> {
+        self.with_copy(copy, |_, old| old.name.clone())
+    }
+
+    fn with_copy(
+        &self,
+        copy: TableId,
+        name: impl FnOnce(&str, &Table) -> String,
+    ) -> Result<Arc<Catalogue>, SqlError> {
         let mut catalogue = (*self.catalogue()).clone();
         let found = catalogue.tables.get(&copy).ok_or_else(SqlError::definition_changed)?;
         let mut table = (**found).clone();
-        let old = table.rewriting.copy_of.and_then(|id| catalogue.tables.remove(&id));
-        let old = old.ok_or_else(SqlError::definition_changed)?;
-        table.name.clone_from(&old.name);
+        let old = table.rewriting.copy_of.and_then(|id| catalogue.tables.get(&id));
+        let old = Arc::clone(old.ok_or_else(SqlError::definition_changed)?);
+        table.name = name(&table.name, &old);
+        if table.name == old.name {
+            catalogue.tables.remove(&old.id);
+        }
         let database = catalogue.databases.get_mut(&table.database.to_lowercase());
         let database = database.ok_or_else(|| SqlError::unknown_database(&table.database))?;
         database.tables.insert(table.name.clone(), copy);

@@ -207,7 +207,11 @@ impl RowCopier {
             if self.sources[position] != ColumnSource::Computed {
                 continue;
             }
-            let value = context.value_of(&rule.value, &copied).await?;
+            let value = match context.value_of(&rule.value, &copied).await {
+                // It is computed again for whoever reads it.
+                Err(failure) if failure.leaves_statement() && !self.keeps(position) => continue,
+                value => value?,
+            };
             let value = self.converted(context, position, value, number, warnings)?;
             copied[position] = self.not_null(position, value, number, warnings)?;
         }
@@ -217,6 +221,14 @@ impl RowCopier {
             }
         }
         Ok(row_keys::encode(&self.table, &self.layout, &copied)?)
+    }
+
+    /// Is the value of a computed column kept, in rows or keys?
+    fn keeps(&self, position: usize) -> bool {
+        let is_virtual =
+            self.table.columns[position].generated.as_ref().is_some_and(|own| !own.stored);
+        let mut parts = self.table.indexes.iter().flat_map(|index| &index.parts);
+        !is_virtual || parts.any(|part| usize::from(part.column) == position)
     }
 
     /// A value as the copy's column keeps it.
