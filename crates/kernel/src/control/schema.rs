@@ -542,7 +542,10 @@ fn rename_index(
     if table.index_named(to).is_some_and(|other| other.id != index) {
         return Err(SchemaError::IndexExists(to.into()));
     }
-    known_index(&mut table, index)?.name = to.into();
+    let index = known_index(&mut table, index)?;
+    index.name = to.into();
+    // An index that a user has named is the user's.
+    index.is_generated = false;
     store(catalogue, table, version);
     Ok(())
 }

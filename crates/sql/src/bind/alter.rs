@@ -493,17 +493,16 @@ fn drop_indexes(
 
 /// Marks the indexes that were generated for foreign keys, and takes out those that another key replaces.
 fn keep_generated(table: &Table, altered: &mut Table, operations: &[AlterOperation]) {
-    let new_name = |name: &str| {
-        let renamed = operations.iter().find_map(|operation| match operation {
-            AlterOperation::RenameIndex { old_name, new_name } => {
-                old_name.eq_ignore_ascii_case(name).then(|| new_name.clone())
-            }
-            _ => None,
-        });
-        renamed.unwrap_or_else(|| name.to_owned())
+    // An index that a user has named is the user's.
+    let is_renamed = |name: &str| {
+        operations.iter().any(|operation| match operation {
+            AlterOperation::RenameIndex { old_name, .. } => old_name.eq_ignore_ascii_case(name),
+            _ => false,
+        })
     };
     let generated = table.indexes.iter().filter(|index| index.is_generated);
-    let generated: Vec<String> = generated.map(|index| new_name(&index.name)).collect();
+    let generated: Vec<&String> =
+        generated.map(|index| &index.name).filter(|name| !is_renamed(name)).collect();
     for index in &mut altered.indexes {
         index.is_generated = index.kind == IndexKind::Ordinary
             && generated.iter().any(|name| name.eq_ignore_ascii_case(&index.name));

@@ -246,7 +246,8 @@ impl Session {
         let (statement, _) = parse_one(b"select 1", SqlMode::default()).map_err(SqlError::from)?;
         let environment = Arc::clone(&self.environment);
         let plan = Binder::new(&catalogue, &environment, &*self, &[]).plan(&statement)?;
-        let mut context = Context::new(self, &plan, Vec::new(), true);
+        let is_strict = self.settings.sql_mode.is_strict();
+        let mut context = Context::new(self, &plan, Vec::new(), is_strict);
         let copy = table.rewriting.copy.as_ref().ok_or_else(SqlError::definition_changed)?;
         let copier = context.new_copier(&table, copy)?;
         let mut filler = Filler {

@@ -1041,6 +1041,7 @@ fn order_renames(table: &mut Table, renames: &mut Vec<IndexRename>) -> Result<()
         let mut indexes = table.indexes.iter_mut();
         let index = indexes.find(|index| index.id == rename.index).expect("it was found by name");
         index.name.clone_from(&rename.to);
+        index.is_generated = false;
         renames.push(rename);
     }
     Ok(())

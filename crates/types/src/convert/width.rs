@@ -31,9 +31,7 @@ pub fn format_double_within(value: f64, width: usize) -> Option<String> {
     let is_tiny = point <= 0 && width <= 2 - point && 3 + exponent_length <= width;
     let is_plain = match has_room {
         true => -PLAIN_POINT_MAX < point && (point <= PLAIN_POINT_MAX || point < count),
-        false => {
-            point <= width && !is_tiny && (-1 <= point || (point == -2 && (1 < count || !is_tiny)))
-        }
+        false => -2 <= point && point <= width && !is_tiny,
     };
     let text = match is_plain {
         true => plain(number, (count, point), width)?,

@@ -367,8 +367,8 @@ impl TableWriter<'_> {
     ) -> Result<Failure, Failure> {
         let supporting = leading_index(self.table, &self.parents()[place].key.columns);
         let supporting = supporting.map(|position| self.table.indexes[position].id);
-        let in_order = self.table.indexes_as_shown();
-        let place_of = |id| in_order.iter().position(|index| Some(index.id) == id);
+        // In the order in which they came, after those of the table's definition.
+        let place_of = |id| self.table.indexes.iter().position(|index| Some(index.id) == id);
         let is_before = |index: &Index| match index.kind {
             // The rows themselves come first.
             IndexKind::Primary => Some(index.id) != supporting,
