@@ -276,8 +276,8 @@ class Step:
                     self.differ(f"{what}: {v!r} <> {w!r}: {self.statement}",
                                 f"{kind}: {re.sub('[a-z]+ [^ :]*', '', what, count=1)}: "
                                 f"{described(v)} <> {described(w)}")
-                    # Another ON UPDATE gives other values later.
-                    self.apart |= v is None or w is None or what.endswith(": extra")
+                    # Another ON UPDATE gives other values later, another collation other columns.
+                    self.apart |= v is None or w is None or what.endswith((": extra", ": collation"))
             self.tables = reference.tables()
             servers.tables = self.tables
         if self.apart or (first not in DEFINITIONS + CHANGES + ("ROLLBACK", "COMMIT")):

@@ -12,8 +12,8 @@ use client::{
 };
 use types::wire::Bytes;
 use types::{
-    Catalogue, ColumnSource, ColumnType, CopyState, RowView, SqlMode, Table, TableCopy, TableId,
-    Value,
+    Catalogue, ColumnSource, ColumnType, CopyState, IndexState, RowView, SqlMode, Table, TableCopy,
+    TableId, Value,
 };
 
 use super::Session;
@@ -608,6 +608,10 @@ fn definition_of(table: &Table) -> Vec<u8> {
     let mut table = table.clone();
     table.version = types::SchemaVersion(0);
     table.constraints.referenced_by.clear();
+    // They go by themselves: also a unique key that its rows have refused.
+    let goes =
+        |index: &types::Index| matches!(index.state, IndexState::Dropping | IndexState::Ending);
+    table.indexes.retain(|index| !goes(index));
     table.to_bytes()
 }
 
