@@ -543,6 +543,7 @@ mod tests {
             state: IndexState::Building,
             parts: vec![IndexPart { column: number, prefix: None, descending: false }],
             comment: String::new(),
+            is_generated: false,
         };
         Table {
             id: TableId(0),

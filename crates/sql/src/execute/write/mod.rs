@@ -47,9 +47,7 @@ pub use foreign_key::{
 pub use row_keys::{changes_unique_key, joined_entry, key_too_long};
 pub use sequence::generated_value;
 use sequence::{Sequence, Wish};
-pub use values::{
-    RowDraft, Storing, default_value, is_negative, now_value, store_error, store_value,
-};
+pub use values::{RowDraft, Storing, default_value, now_value, store_error, store_value};
 
 /// Rows and bytes of one batch of writes: a tenth of a millisecond here and where the rows are, which others wait behind.
 pub const ROWS_PER_BATCH: usize = 64;
