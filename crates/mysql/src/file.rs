@@ -43,7 +43,7 @@ impl Drop for ReadTimer<'_> {
 }
 
 impl OpenFile {
-    /// The next piece; `None` at the end of the file. `drains`: nobody wants it, so that the node's shutdown does not wait.
+    /// The next piece; `None` at the end of the file. `drains`: it is dropped, so that the node's shutdown does not wait.
     pub async fn read(
         &mut self,
         shared: &Rc<Shared>,

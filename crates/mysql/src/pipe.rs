@@ -364,7 +364,7 @@ pub async fn read_packet(
     poll_fn(|context| pipe.borrow_mut().poll_packet(payload, size_max, context)).await
 }
 
-/// The next bytes of a packet as they come, and whether they end it. `drains`: nobody wants them, so that the node's shutdown
+/// The next bytes of a packet as they come, and whether they end it. `drains`: they are dropped, so that the node's shutdown
 /// does not wait for them.
 pub async fn read_piece(
     pipe: &Rc<RefCell<Pipe>>,

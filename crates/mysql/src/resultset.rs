@@ -185,7 +185,7 @@ pub enum Encoding {
     Year,
     /// So many bytes of an integer, the highest first.
     Bits(u8),
-    /// Numbers whose text has zeros in front, up to so many characters, or so many digits behind the point.
+    /// Numbers whose text has zeros in front, up to a number of characters, or of digits behind the point.
     Displayed {
         plain: &'static Encoding,
         fill: u8,

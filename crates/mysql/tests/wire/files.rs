@@ -88,7 +88,7 @@ fn more_packets_than_numbers() {
     assert!(peer.logged(&format!("file of 998 bytes, sum {}", 998 * 120)));
 }
 
-/// An error in the middle waits for the rest of the file, and the connection goes on.
+/// An error in the middle waits for the rest of the file, and the connection stays usable.
 #[test]
 fn an_error_in_the_middle() {
     let mut peer = asked("load 3");
