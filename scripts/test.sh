@@ -167,6 +167,7 @@ if [[ $tier == long ]]; then
         run "client programs against MariaDB" tests/clients/against-mariadb.sh
         [[ -x $skarv ]] && run "written statements against MariaDB" tests/differential/statements.sh compare --binary "$skarv"
         [[ -x $skarv ]] && run "dumps to and from MariaDB" tests/differential/dumps.sh --binary "$skarv"
+        [[ -x $skarv ]] && run "schemas of products against MariaDB" tests/differential/schemas.sh --binary "$skarv"
         [[ -x $skarv ]] && run "queries over several tables against MariaDB" tests/differential/queries.sh 200000 --from $((SKARV_TEST_DAY * 1000)) --binary "$skarv"
         [[ -x $skarv ]] && run "bench of TPC-H against MariaDB" python3 tests/bench/tpch.py --binary "$skarv" --scale 0.1
         [[ -x $skarv ]] && run "definitions against MariaDB" tests/differential/run.sh definitions 20000 --from $((SKARV_TEST_DAY * 1000)) --binary "$skarv"
