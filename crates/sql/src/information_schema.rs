@@ -217,10 +217,12 @@ fn column_type(written: &str) -> ColumnType {
             | "trx_query"
             | "LOCK_DATA"
     );
+    // MySQL's information_schema compares names case-insensitively. They are of utf8mb3 there, so a text of utf8mb4 may meet them;
+    // statements may have characters that utf8mb3 lacks.
+    let collation = if is_long { "utf8mb4_general_ci" } else { "utf8mb3_general_ci" };
     ColumnType::Varchar {
         length: if is_long { 16_383 } else { 256 },
-        // MySQL's information_schema compares names case-insensitively.
-        collation: Collation::by_name("utf8mb4_general_ci").unwrap_or_default(),
+        collation: Collation::by_name(collation).unwrap_or_default(),
     }
 }
 

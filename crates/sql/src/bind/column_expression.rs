@@ -310,6 +310,17 @@ fn shape(expr: &mut Expr) {
         Expr::Literal(Literal::Bits(value)) => {
             *expr = Expr::Literal(Literal::Hex(std::mem::take(value)));
         }
+        // As MySQL's parser does.
+        Expr::InList { operand, list, negated }
+            if list.len() == 1 && !matches!(list[0], Expr::Row(_)) =>
+        {
+            let operator = match negated {
+                true => BinaryOperator::NotEqual,
+                false => BinaryOperator::Equal,
+            };
+            let (left, right) = (Box::new(taken(operand)), Box::new(taken(&mut list[0])));
+            *expr = Expr::Binary { operator, left, right };
+        }
         Expr::Regexp { operand, pattern, negated } => {
             let arguments = vec![taken(operand), taken(pattern)];
             let call = Expr::Function { schema: None, name: "REGEXP_LIKE".into(), arguments };

@@ -380,7 +380,8 @@ impl Parser<'_> {
     /// In ALTER TABLE a comma may also lead to the next operation.
     fn is_table_option_after_comma(&self) -> bool {
         let next = self.peek();
-        next.kind == TokenKind::Word && self.token_names_table_option(next)
+        next.kind == TokenKind::Word
+            && (self.next_is("DEFAULT") || self.token_names_table_option(next))
     }
 
     /// One table option; false when there is none.

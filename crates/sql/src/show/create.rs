@@ -97,9 +97,10 @@ pub fn create_table_text(table: &Table, offset_seconds: i32) -> String {
     for index in shown_indexes(table) {
         lines.push(index_text(table, index));
     }
-    for key in &table.constraints.foreign_keys {
-        lines.push(foreign_key_text(table, key));
-    }
+    // By name, as MySQL's dictionary has them.
+    let mut keys: Vec<&ForeignKey> = table.constraints.foreign_keys.iter().collect();
+    keys.sort_by_key(|key| key.name.to_lowercase());
+    lines.extend(keys.into_iter().map(|key| foreign_key_text(table, key)));
     lines.extend(table.constraints.checks.iter().map(check_text));
     let kind = if table.id.is_temporary() { "TEMPORARY TABLE" } else { "TABLE" };
     let mut text = format!("CREATE {kind} {} (\n", quoted(&table.name));
