@@ -276,8 +276,9 @@ class Step:
                     self.differ(f"{what}: {v!r} <> {w!r}: {self.statement}",
                                 f"{kind}: {re.sub('[a-z]+ [^ :]*', '', what, count=1)}: "
                                 f"{described(v)} <> {described(w)}")
-                    # Another ON UPDATE gives other values later, another collation other columns.
-                    self.apart |= v is None or w is None or what.endswith((": extra", ": collation"))
+                    # Another ON UPDATE gives other values later, another type other columns.
+                    is_lasting = what.endswith((": extra", ": collation", ": length", ": type"))
+                    self.apart |= v is None or w is None or is_lasting
             self.tables = reference.tables()
             servers.tables = self.tables
         if self.apart or (first not in DEFINITIONS + CHANGES + ("ROLLBACK", "COMMIT")):
@@ -305,6 +306,7 @@ class Step:
                      f"ON b.`{column}` <=> a.`{column}`")
             v, w = skarv.rows(query)[0][0], reference.rows(query)[0][0]
             if v != w:
+                self.apart = True
                 self.differ(f"index {index.name} of {table.name} finds {v} <> {w}: {self.statement}", f"{kind}: an index")
 
 
@@ -473,6 +475,10 @@ class Run:
             statement = generator.next()
             try:
                 step = Step(servers, statement)
+            except pymysql.err.MySQLError:
+                print(f"{place}: the reference ended the connection after this:", flush=True)
+                print(*(f"{statement};" for statement in history + [statement]), sep="\n", flush=True)
+                raise
             except Ended as ended:
                 report.fail(f"{place}: connection ended: {ended}", f"{verb(statement)}: connection ended",
                             history + [statement], None)
