@@ -34,7 +34,7 @@ OF_TRANSACTIONS = (DEADLOCK, LOCK_WAIT, DEFINITION_CHANGED)
 
 # v has the sum 0, the other columns follow from id and the family. Writers name the columns up to name, no others.
 TABLE = """CREATE TABLE t (id INT NOT NULL, v INT NOT NULL, u INT, g INT NOT NULL, name VARCHAR(20) NOT NULL, k INT NOT NULL DEFAULT 1,
-    PRIMARY KEY (id), UNIQUE KEY (u), KEY by_v (v), KEY by_id (id),
+    PRIMARY KEY (id), UNIQUE KEY (u), KEY by_v (v), KEY by_id (id), KEY families (g),
     CONSTRAINT families FOREIGN KEY (g) REFERENCES p (g) ON UPDATE CASCADE ON DELETE CASCADE)"""
 SCHEMA = ["CREATE TABLE p (g INT PRIMARY KEY)", "CREATE TABLE q (k INT PRIMARY KEY)", "INSERT INTO q VALUES (1)", TABLE]
 # Each with what finds no row then. The last one leads back to the first definition.
