@@ -212,7 +212,7 @@ fn start_of(table: &Table) -> u64 {
     table.auto_increment.as_ref().map_or(1, |auto_increment| auto_increment.start.max(1))
 }
 
-/// The refusal where a sequence has not so many values left.
+/// The refusal of a sequence whose values are used up.
 fn used_up() -> Refusal {
     Refusal::Eval(EvalError::OutOfRange {
         kind: "BIGINT UNSIGNED".into(),

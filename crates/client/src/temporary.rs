@@ -493,7 +493,7 @@ impl TemporaryTable {
     }
 }
 
-/// The bounds of what is left of a range behind an entry; None if nothing can be in them.
+/// The bounds of the rest of a range behind an entry; None if no key can be in them.
 fn bounds_behind(range: &KeyRange, after: Option<&Bytes>, reverse: bool) -> Option<KeyBounds> {
     let (mut lower, mut upper) = (range.lower.clone(), range.upper.clone());
     if let Some(after) = after {

@@ -42,7 +42,7 @@ impl ServerDirectory {
         let found = match name.canonicalize() {
             Ok(found) if name.is_absolute() => found,
             Ok(_) => return Err(ServerFileError::NotAllowed),
-            // Whether a file is elsewhere is nobody's business.
+            // The error does not report whether a file outside of the directory exists.
             Err(error) => {
                 let parent = name.parent().and_then(|parent| parent.canonicalize().ok());
                 let is_inside = parent.is_some_and(|parent| parent.starts_with(directory));

@@ -71,7 +71,7 @@ pub fn key_usage_rows(table: &Table) -> Vec<Vec<Value>> {
 
 pub fn referential_rows(catalogue: &Catalogue, table: &Table) -> Vec<Vec<Value>> {
     let unique_name = |key: &ForeignKey| {
-        let parent = catalogue.table(&key.parent_database, &key.parent_table)?;
+        let parent = catalogue.base_table(&key.parent_database, &key.parent_table)?;
         referenced_index(parent, &key.parent_columns).map(|index| index.name.clone())
     };
     let rule = |action: ReferenceAction| {

@@ -503,7 +503,7 @@ pub struct LoadData {
     pub assignments: Vec<Assignment>,
 }
 
-/// FIELDS and LINES; `None` for what was not written.
+/// FIELDS and LINES; `None` for a clause that the statement lacks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LoadFormat {
     pub field_end: Option<LoadText>,

@@ -98,7 +98,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The text behind so many words and BY: a string, or bytes as 0x2c, x'2c' or b'101100'.
+    /// The text behind the words of a clause and BY: a string, or bytes as 0x2c, x'2c' or b'101100'.
     fn load_text(&mut self, words: usize) -> Parse<LoadText> {
         if words == 2 {
             self.expect("OPTIONALLY")?;

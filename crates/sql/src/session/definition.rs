@@ -88,7 +88,8 @@ impl Session {
     ) -> Result<Vec<Vec<Value>>, Failure> {
         let mut tries = 0;
         loop {
-            let catalogue = self.catalogue();
+            // Its names are those of tables that all sessions see.
+            let catalogue = self.client.client().catalogue();
             match self.committed_rows_of(&catalogue, text, collation).await {
                 Err(failure) if failure.replan => {
                     tries = self.after_replan(tries, catalogue.version, &failure.error).await?;

@@ -28,6 +28,7 @@ use crate::execute::write::{RowCopier, leading_index};
 use crate::execute::{Context, Failure};
 use crate::parser::ast::{self, AlterOperation};
 use crate::parser::parse_one;
+use crate::plan::Plan;
 use crate::server::BrokenRule;
 use crate::show::quoted;
 
@@ -89,7 +90,19 @@ impl Session {
         // The names of its own CHECKs are free.
         let mut others = (*self.catalogue()).clone();
         others.tables.remove(&table.id);
-        let others = Arc::new(others);
+        let altered = self.altered_table(&Arc::new(others), table, &alter.operations)?;
+        check_keys_of_others(table, &altered.table)?;
+        Ok(altered)
+    }
+
+    /// The definition that the operations make of a table, with the warnings of it. The names of CHECKs are free unless a table of this
+    /// catalogue has them.
+    pub(super) fn altered_table(
+        &mut self,
+        catalogue: &Arc<Catalogue>,
+        table: &Arc<Table>,
+        operations: &[AlterOperation],
+    ) -> Result<Altered, SqlError> {
         let utc = self.statement_clock();
         let offset = self.settings.time_zone_offset_seconds;
         let now = |column: &types::Column| {
@@ -97,8 +110,8 @@ impl Session {
             let moment = if is_moment { utc } else { shifted(utc, offset) };
             Value::DateTime(moment.truncate(column.column_type.fsp()))
         };
-        let mut binder = Binder::new(&others, &self.environment, &*self, &[]);
-        let altered = binder.altered_table(table, &alter.operations, &now)?;
+        let mut binder = Binder::new(catalogue, &self.environment, &*self, &[]);
+        let altered = binder.altered_table(table, operations, &now)?;
         let warnings = binder.into_warnings();
         warnings.into_iter().for_each(|warning| self.push_condition(warning));
         for (position, index) in altered.table.indexes.iter().enumerate() {
@@ -106,7 +119,6 @@ impl Session {
                 self.warn_of_twin(&altered.table, &altered.table.indexes[..position], index);
             }
         }
-        check_keys_of_others(table, &altered.table)?;
         Ok(altered)
     }
 
@@ -239,13 +251,18 @@ impl Session {
         }
     }
 
+    /// A plan without rows: the context in which rows are copied needs one.
+    pub(super) fn copying_plan(&self, catalogue: &Arc<Catalogue>) -> Result<Plan, SqlError> {
+        let (statement, _) = parse_one(b"select 1", SqlMode::default()).map_err(SqlError::from)?;
+        let environment = Arc::clone(&self.environment);
+        Binder::new(catalogue, &environment, self, &[]).plan(&statement)
+    }
+
     /// Copies the rows that were there when every writer began to keep the copy; their number.
     async fn fill_copy(&mut self, table: TableId) -> Result<u64, Failure> {
         let catalogue = self.catalogue();
         let table = catalogue.table_by_id(table).ok_or_else(SqlError::definition_changed)?.clone();
-        let (statement, _) = parse_one(b"select 1", SqlMode::default()).map_err(SqlError::from)?;
-        let environment = Arc::clone(&self.environment);
-        let plan = Binder::new(&catalogue, &environment, &*self, &[]).plan(&statement)?;
+        let plan = self.copying_plan(&catalogue)?;
         let is_strict = self.settings.sql_mode.is_strict();
         let mut context = Context::new(self, &plan, Vec::new(), is_strict);
         let copy = table.rewriting.copy.as_ref().ok_or_else(SqlError::definition_changed)?;
@@ -347,7 +364,7 @@ impl Session {
         copy: TableId,
         name: impl FnOnce(&str, &Table) -> String,
     ) -> Result<Arc<Catalogue>, SqlError> {
-        let mut catalogue = (*self.catalogue()).clone();
+        let mut catalogue = (*self.client.client().catalogue()).clone();
         let found = catalogue.tables.get(&copy).ok_or_else(SqlError::definition_changed)?;
         let mut table = (**found).clone();
         let old = table.rewriting.copy_of.and_then(|id| catalogue.tables.get(&id));
@@ -422,7 +439,7 @@ impl Session {
             let catalogue = self.catalogue();
             let is_busy = names.iter().any(|name| {
                 let schema = name.schema.as_deref().or(self.environment.database.as_deref());
-                let table = schema.and_then(|schema| catalogue.table(schema, &name.name));
+                let table = schema.and_then(|schema| catalogue.base_table(schema, &name.name));
                 table.is_some_and(|table| table.rewriting.copy.is_some())
             });
             if !is_busy {

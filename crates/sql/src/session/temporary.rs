@@ -11,16 +11,15 @@ use std::sync::Arc;
 
 use client::ScanBatch;
 use types::convert::WarningLevel;
-use types::{Catalogue, Check, ColumnType, CopyState, Table, TableCopy, TableId, Value};
+use types::{Catalogue, Check, CopyState, Table, TableCopy, TableId};
 
 use super::Session;
+use crate::bind::alter::{check_changed_once, check_one_charset};
 use crate::bind::table::check_written_name;
 use crate::bind::{Binder, Environment};
 use crate::error::{SqlError, code};
-use crate::execute::evaluate::shifted;
 use crate::execute::{Changed, Context, Failure};
 use crate::parser::ast::{self, AlterOperation, Statement};
-use crate::parser::parse_one;
 use crate::plan::{InsertSource, ParamKind, Plan, PlanKind};
 use crate::result::Discard;
 use crate::statement::run::records_info;
@@ -337,25 +336,13 @@ impl Session {
         operations: &[AlterOperation],
     ) -> Result<u64, Failure> {
         self.begin_definition().await?;
-        crate::bind::alter::check_changed_once(table, operations)?;
+        check_changed_once(table, operations)?;
+        check_one_charset(operations)?;
         if operations.iter().any(|own| matches!(own, AlterOperation::AddForeignKey(_))) {
             return Err(cannot_add_foreign().into());
         }
-        let mut altered = {
-            let catalogue = self.catalogue_without_tables();
-            let utc = self.statement_clock();
-            let offset = self.settings.time_zone_offset_seconds;
-            let now = |column: &types::Column| {
-                let is_moment = matches!(column.column_type, ColumnType::Timestamp { .. });
-                let moment = if is_moment { utc } else { shifted(utc, offset) };
-                Value::DateTime(moment.truncate(column.column_type.fsp()))
-            };
-            let mut binder = Binder::new(&catalogue, &self.environment, &*self, &[]);
-            let altered = binder.altered_table(table, operations, &now)?;
-            let warnings = binder.into_warnings();
-            warnings.into_iter().for_each(|warning| self.push_condition(warning));
-            altered
-        };
+        let catalogue = self.catalogue_without_tables();
+        let mut altered = self.altered_table(&catalogue, table, operations)?;
         if let Some(column) = &altered.zero_date
             && 0 < self.client.temporary_row_count(table.id)
         {
@@ -419,12 +406,11 @@ impl Session {
         table: &Arc<Table>,
         copy: &TableCopy,
     ) -> Result<u64, Failure> {
-        let (catalogue, environment) = (self.catalogue(), self.environment());
-        let (statement, _) =
-            parse_one(b"select 1", types::SqlMode::default()).map_err(SqlError::from)?;
-        let plan = Binder::new(&catalogue, &environment, &*self, &[]).plan(&statement)?;
+        let catalogue = self.catalogue();
+        let plan = self.copying_plan(&catalogue)?;
         self.client.next_statement();
-        let mut context = Context::new(self, &plan, Vec::new(), true);
+        let is_strict = self.settings.sql_mode.is_strict();
+        let mut context = Context::new(self, &plan, Vec::new(), is_strict);
         let copier = context.new_copier(table, copy)?;
         let layout = table.row_layout();
         let mut cursor = context.client().whole_rows(table);

@@ -20,7 +20,7 @@ impl Session {
         check_written_name(name)?;
         let (database, _) = self.target_database(name)?;
         let catalogue = self.catalogue();
-        let is_table = catalogue.table(&database, &name.name).is_some();
+        let is_table = catalogue.base_table(&database, &name.name).is_some();
         let is_there = catalogue.base_view(&database, &name.name).is_some();
         let replaces = create.alter || create.or_replace;
         if is_table && replaces {
@@ -77,7 +77,7 @@ impl Session {
                     return Err(SqlError::not_unique_table(&name.name).into());
                 }
                 Some(view) => views.push(Arc::clone(view)),
-                None if catalogue.table(schema, &name.name).is_some() => {
+                None if catalogue.base_table(schema, &name.name).is_some() => {
                     return Err(SqlError::wrong_object(schema, &name.name, "VIEW").into());
                 }
                 None => missing.push(format!("{schema}.{}", name.name)),

@@ -299,7 +299,7 @@ fn long_records_are_refused() {
     }
 }
 
-/// What is skipped is not kept, and what is kept does not grow with the number of records.
+/// The reader drops skipped bytes, and its memory does not grow with the number of records.
 #[test]
 fn memory_is_bounded() {
     let mut machine = Delimited::new(Format::default(), 1, 1, 100);

@@ -97,7 +97,7 @@ fn are_same(columns: &[u16], old: &RowView<'_>, new: &RowView<'_>) -> bool {
 
 impl ParentKey {
     fn of(catalogue: &Catalogue, table: &Table, key: &ForeignKey) -> ParentKey {
-        let parent = catalogue.table(&key.parent_database, &key.parent_table);
+        let parent = catalogue.base_table(&key.parent_database, &key.parent_table);
         let target = parent.and_then(|parent| ParentTarget::of(catalogue, parent, key));
         let is_own = parent.is_some_and(|parent| parent.id == table.id);
         ParentKey { key: key.clone(), target, is_own }
