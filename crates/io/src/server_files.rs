@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Files of the directory are read, by whatever way they are named; no others, and nothing is told of them.
+    /// Opens files of the directory by every name that leads to them; refuses others, without a word about them.
     #[test]
     fn files_of_the_directory_only() {
         let temp = tempfile::tempdir().unwrap();

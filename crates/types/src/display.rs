@@ -88,8 +88,8 @@ impl NumberDisplay {
     }
 }
 
-/// The text of a number with so many digits behind the point, if it is a floating point one, and with zeros in front up
-/// to so many characters. None for NULL, texts and bytes.
+/// The text of a number: a floating point one with a number of digits behind the point, and with zeros in front up to a
+/// number of characters. None for NULL, texts and bytes.
 pub fn number_text(value: ValueRef<'_>, fill: u8, decimals: Option<u8>) -> Option<String> {
     let text = match (value, decimals) {
         (ValueRef::Float(number), Some(decimals)) => fixed(f64::from(number), decimals),

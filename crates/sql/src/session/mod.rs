@@ -11,6 +11,7 @@
 //! | `prepared` | prepared statements of both protocols |
 //! | `statement` | everything that has no plan |
 //! | `schema` | CREATE, DROP, ALTER, ... |
+//! | `indexes` | indexes of a table |
 //! | `temporary` | the same for temporary tables |
 //! | `rewrite` | ALTER TABLE that changes rows |
 //! | `create_select` | CREATE TABLE ... SELECT |
@@ -30,6 +31,7 @@ mod definition;
 mod foreign_keys;
 mod functions;
 mod guard;
+mod indexes;
 mod load;
 mod lookup;
 mod prepared;

@@ -187,43 +187,20 @@ impl Session {
     fn create_temporary(&mut self, create: &ast::CreateTable) -> Result<u64, Failure> {
         let Some((database, collation)) = self.new_temporary_place(create)? else { return Ok(0) };
         let table = match &create.like {
-            Some(source) => self.temporary_like(source, create, database)?,
-            None => {
-                let (catalogue, environment) =
-                    (self.catalogue_without_tables(), self.environment());
-                let mut binder = Binder::new(&catalogue, &environment, &*self, &[]);
-                let table = binder.table_definition(create, &database, collation)?;
-                let warnings = binder.into_warnings();
-                warnings.into_iter().for_each(|warning| self.push_condition(warning));
-                for (position, index) in table.indexes.iter().enumerate() {
-                    self.warn_of_twin(&table, &table.indexes[..position], index);
+            Some(source) => {
+                let mut table = self.table_like(source, create, database)?;
+                for (number, check) in (1..).zip(&mut table.constraints.checks) {
+                    check.name = Check::generated_name(&table.name, number);
                 }
                 table
+            }
+            None => {
+                let catalogue = self.catalogue_without_tables();
+                self.new_table(&catalogue, create, (&database, collation))?
             }
         };
         self.make_temporary(table);
         Ok(0)
-    }
-
-    fn temporary_like(
-        &self,
-        source: &ast::ObjectName,
-        create: &ast::CreateTable,
-        database: String,
-    ) -> Result<Table, SqlError> {
-        let source = self.own_table(source)?;
-        let mut table = (*source).clone();
-        table.constraints.foreign_keys.clear();
-        table.constraints.referenced_by.clear();
-        table.database = database;
-        table.name.clone_from(&create.name.name);
-        for (number, check) in (1..).zip(&mut table.constraints.checks) {
-            check.name = Check::generated_name(&table.name, number);
-        }
-        if let Some(sequence) = &mut table.auto_increment {
-            sequence.start = 1;
-        }
-        Ok(table)
     }
 
     fn make_temporary(&mut self, table: Table) -> Arc<Table> {

@@ -534,7 +534,7 @@ fn store_text(
     if fixed_length { fine(kept) } else { noted(kept) }
 }
 
-/// A floating point number as a text of at most so many characters, shortened where it may be; an error has what is left
+/// A floating point number as a text of bounded length, shortened where it may be; an error has the text that is left
 /// of a number that has no room. TEXT and BLOB keep its whole text.
 fn double_text(value: ValueRef<'_>, limit: Limit) -> Result<String, String> {
     let number = super::to_f64(value, &mut ConvertContext::default());

@@ -5,7 +5,7 @@ use super::format_double;
 /// The largest place of the point at which a number without a fraction is written without an exponent.
 const PLAIN_POINT_MAX: i32 = 15;
 
-/// A double in at most so many characters, with as many of its digits as have room, as MySQL stores it in a CHAR or
+/// A double in a bounded number of characters, with as many of its digits as have room, as MySQL stores it in a CHAR or
 /// VARCHAR: with or without an exponent, whichever shows more. None where digits before the point, or the only digit
 /// before an exponent, have no room.
 pub fn format_double_within(value: f64, width: usize) -> Option<String> {
