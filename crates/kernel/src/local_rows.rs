@@ -22,6 +22,7 @@ impl LocalRows for NodeShared {
         now: u64,
         visit: &mut dyn FnMut(Option<&[u8]>),
     ) -> bool {
+        self.note_use(now);
         let known = state.catalogue.tables.get(&table.id);
         let is_current =
             known.is_some_and(|known| known.version == table.version && known.is_open());

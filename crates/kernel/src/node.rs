@@ -30,7 +30,7 @@ use crate::limits::{
     CHECKPOINT_LATE_US, CHECKPOINT_MISSED_US, CHECKPOINT_ROWS_MAX, CHECKPOINT_ROWS_SMALL,
     CHECKPOINT_TURN_BYTES_MIN, CHECKPOINT_TURNS, CONTROL_LOG_BYTES_MAX, FILL_BACKLOG_MAX,
     FILL_ROWS_MAX, LEASE_HEARTBEATS, LOG_BACKLOG_MAX, LOG_GROWTH_MIN, LOG_GROWTH_SHORT_OF_ROOM,
-    RECORD_ROWS_MAX, SILENCE_HEARTBEATS, TURN_BYTES_MAX,
+    RECORD_ROWS_MAX, SILENCE_HEARTBEATS, TICK_INTERVAL_US, TURN_BYTES_MAX, USED_FOR_US,
 };
 use crate::memory::Memories;
 use crate::pace::{Awake, Lag};
@@ -111,6 +111,8 @@ pub enum Mutation {
     TailNotFetched,
     /// Keeps an index that no session fills any more (breaks rule R27).
     IndexNotGivenUp,
+    /// Begins transactions on a closed table (breaks rule R27). The test of rewritten tables finds it.
+    ClosedTableUsed,
     /// Works on a shard by the worker's view when the shard is in a newer one (breaks rule R2).
     WorkerBehind,
     /// Answers reads without a lease (breaks rule R3).
@@ -287,6 +289,8 @@ pub struct NodeShared {
     fill_backlog_max: AtomicU64,
     control_log_bytes_max: AtomicU64,
     log_growth_min: AtomicU64,
+    /// When a session used rows of the node last, to within a tick.
+    used_at: AtomicU64,
     /// When something was heard of each other node last.
     heard: BTreeMap<NodeId, Heard>,
     /// How each other node acknowledges, as each worker of this one finds.
@@ -426,6 +430,7 @@ impl NodeShared {
             fill_backlog_max: AtomicU64::new(FILL_BACKLOG_MAX),
             control_log_bytes_max: AtomicU64::new(CONTROL_LOG_BYTES_MAX),
             log_growth_min: AtomicU64::new(LOG_GROWTH_MIN),
+            used_at: AtomicU64::new(0),
             heard,
             lags,
             awake: (0..workers).map(|_| Awake::default()).collect(),
@@ -568,6 +573,16 @@ impl NodeShared {
         now < self.lease_until.load(Ordering::Relaxed)
             || !self.needs_lease.load(Ordering::Relaxed)
             || self.mutation == Mutation::LeaseIgnored
+    }
+    /// A session uses rows of the node. Written once a tick: all workers read the place.
+    pub(crate) fn note_use(&self, now: Time) {
+        if self.used_at.load(Ordering::Relaxed) + TICK_INTERVAL_US <= now {
+            self.used_at.store(now, Ordering::Relaxed);
+        }
+    }
+    /// Has a session used rows of the node a moment ago? Work in the background then leaves it most of the time.
+    pub(crate) fn is_used(&self, now: Time) -> bool {
+        now < self.used_at.load(Ordering::Relaxed) + USED_FOR_US
     }
     pub(crate) fn extend_lease(&self, until: Time) {
         self.lease_until.fetch_max(until, Ordering::Relaxed);
@@ -915,6 +930,8 @@ pub fn bootstrap_catalogue() -> Catalogue {
         hidden: false,
         display: NumberDisplay::default(),
         generated: None,
+        missing: None,
+        is_dropped: false,
     };
     let number = || ColumnType::Int { width: IntWidth::W8, unsigned: true };
     let index = |id: IndexId, name: &str, kind: IndexKind, column: u16| Index {
@@ -942,6 +959,7 @@ pub fn bootstrap_catalogue() -> Catalogue {
         unique_of: None,
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
+        closed_by: None,
     };
     let sequences = table(
         SEQUENCES_TABLE,

@@ -621,9 +621,11 @@ pub struct Replicate {
     pub position: LogPosition,
     /// Records up to here are held by all members.
     pub commit_index: LogPosition,
+    /// The sender's: the record waits at a member that has an older one, whose tables may lack the record's, or its columns.
+    pub schema: SchemaVersion,
     pub record: Record,
 }
-wire_struct!(Replicate { shard, position, commit_index, record });
+wire_struct!(Replicate { shard, position, commit_index, schema, record });
 
 #[derive(Clone, Debug)]
 pub struct Record {

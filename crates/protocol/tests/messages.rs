@@ -29,7 +29,8 @@ use types::*;
 fn filling(kind: RecordKind) -> Message {
     let record = Record { transaction: TransactionId::default(), kind, writes: Vec::new() };
     let (position, commit_index) = (LogPosition(9), LogPosition(8));
-    Message::Replicate(Replicate { shard: ShardId(3), position, commit_index, record })
+    let schema = SchemaVersion(4);
+    Message::Replicate(Replicate { shard: ShardId(3), position, commit_index, schema, record })
 }
 
 fn transaction() -> TransactionId {
@@ -267,6 +268,7 @@ fn messages() -> Vec<Message> {
             shard,
             position,
             commit_index: LogPosition(7),
+            schema: SchemaVersion(4),
             record: Record {
                 transaction,
                 kind: RecordKind::Commit {

@@ -199,7 +199,9 @@ impl Coordinator {
             let current = known.is_some_and(|table| {
                 table.version == op.version
                     && table.state == TableState::Public
-                    && (table.is_open() || used.is_some_and(uses))
+                    && (table.is_open()
+                        || used.is_some_and(uses)
+                        || context.node.mutation == Mutation::ClosedTableUsed)
             });
             // A transaction may go on with the definition it began with.
             let kept = known.is_some()

@@ -64,6 +64,7 @@ impl From<Refusal> for Stop {
 impl Shard {
     pub(super) fn on_execute(&mut self, mut execute: Execute, context: &mut Context<'_>) {
         self.asked += 1;
+        context.node.note_use(context.now);
         execute.lock_ranges &= context.node.mutation != Mutation::RangesNotLocked;
         execute.refuse_changed &= context.node.mutation != Mutation::ChangedNotRefused;
         if execute.ops.iter().any(|(_, op)| op.version > self.schema_version) {

@@ -327,6 +327,7 @@ impl Shard {
 
     /// Some housekeeping, and behind what waits for this worker the rest.
     pub(super) fn upkeep(&mut self, context: &mut Context<'_>) {
+        self.share_builds(context.node.is_used(context.now));
         self.keep_house_or_end(context);
         self.go_on_later(context);
     }

@@ -89,6 +89,7 @@ impl Shard {
                 shard: self.id,
                 position: *position,
                 commit_index: self.commit_index,
+                schema: self.schema_version,
                 record: record.clone(),
             };
             context.send_for(self.id, owner, Message::Replicate(replicate));

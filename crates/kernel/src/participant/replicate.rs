@@ -23,6 +23,7 @@ impl Shard {
             shard: self.id,
             position: self.position,
             commit_index: self.commit_index,
+            schema: self.schema_version,
             record,
         };
         let filled = self.filling.as_ref().filter(|filling| !filling.counts);
@@ -57,19 +58,6 @@ impl Shard {
         self.go_on_reconciling(context);
     }
 
-    /// Can the record be applied by the schema this replica knows? A primary, and whoever writes to it, may have heard of
-    /// a new table before; table ids only grow, so one that is missing is new or gone.
-    fn knows_tables(&self, record: &Record) -> bool {
-        let of_kind = match record.kind {
-            RecordKind::Copy { table, .. }
-            | RecordKind::Offer { table, .. }
-            | RecordKind::Verify { table, .. } => Some(table),
-            _ => None,
-        };
-        let mut tables = record.writes.iter().map(|write| write.table).chain(of_kind);
-        tables.all(|table| table < self.table_id_next)
-    }
-
     /// Can all of its rows be read?
     fn is_sound(&self, record: &Record) -> bool {
         let copied = match &record.kind {
@@ -92,7 +80,8 @@ impl Shard {
             }
             let (from, mut next) = entry.remove();
             let mutant = context.node.mutation == Mutation::NewTablesSkipped;
-            let is_known = self.knows_tables(&next.record) || mutant;
+            // The primary, and whoever writes to it, may have adopted definitions before this replica.
+            let is_known = next.schema <= self.schema_version || mutant;
             if !is_known || self.must_catch_up(&next.record, context) {
                 self.early.insert(next.position, (from, next));
                 break;

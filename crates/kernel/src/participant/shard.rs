@@ -24,7 +24,9 @@ use super::long::{End, Ending, Undoing};
 use super::offer::Unconfirmed;
 use super::parked::Parked;
 use super::reconcile::Reconciling;
-use crate::limits::{LOADING_LEFT_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
+use crate::limits::{
+    BUILD_STEPS_WHEN_USED, LOADING_LEFT_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX,
+};
 use crate::memory::Owed;
 use crate::restart::NotLoaded;
 use crate::worker::Time;
@@ -50,7 +52,6 @@ pub struct Shard {
     // Rows.
     /// The catalogue that `tables` were made by, and the first table id that it does not know yet.
     pub(super) schema_version: SchemaVersion,
-    pub(super) table_id_next: TableId,
     pub(super) tables: BTreeMap<TableId, TableReplica>,
 
     // On the primary.
@@ -111,6 +112,8 @@ pub struct Shard {
     pub(super) turn_bytes: Cell<usize>,
     /// The last piece of housekeeping left some to be done at once.
     pub(super) has_upkeep: bool,
+    /// Steps of index builds until the next tick; None while no session uses the node.
+    pub(super) build_steps_left: Option<u32>,
     /// A public index does not fit into this node's memory.
     pub(super) lacks_memory: bool,
     /// Rows of decided transactions since then.
@@ -324,7 +327,6 @@ impl Shard {
             restamped: None,
             pool: Arc::clone(pool),
             schema_version: SchemaVersion(0),
-            table_id_next: TableId(0),
             tables: BTreeMap::new(),
             locks: LockTable::new(),
             transactions: BTreeMap::new(),
@@ -346,6 +348,7 @@ impl Shard {
             turns: VecDeque::new(),
             turn_bytes: Cell::new(0),
             has_upkeep: false,
+            build_steps_left: None,
             lacks_memory: false,
             rows_committed: 0,
             commits: Commits::default(),
@@ -534,7 +537,6 @@ impl Shard {
     /// removes it comes only after every node has adopted the one that hid it (rule R27).
     pub(crate) fn adopt_catalogue(&mut self, catalogue: &Catalogue) {
         self.schema_version = catalogue.version;
-        self.table_id_next = TableId(catalogue.table_id_next);
         self.tables.retain(|id, _| catalogue.tables.contains_key(id));
         for (id, table) in &catalogue.tables {
             self.adopt_table(*id, table);
@@ -555,13 +557,14 @@ impl Shard {
         }
     }
 
-    /// Housekeeping: drops some versions that nobody can see, and fills some of the indexes that are being built. True if
-    /// there is more to do at once. Each row that was committed since the last time leaves two versions to drop at most, so
-    /// garbage never outruns this. A new index that does not fit into the memory is given up, which the schema change that waits
-    /// for it is told.
+    /// Housekeeping: drops some versions that nobody can see, and fills some of the indexes that are being built, in a few steps
+    /// a tick while sessions use the node. True if there is more to do at once. Each row that was committed since the last time
+    /// leaves two versions to drop at most, so garbage never outruns this. A new index that does not fit into the memory is
+    /// given up, which the schema change that waits for it is told.
     pub(super) fn keep_house(&mut self, horizon: Timestamp) -> bool {
         let mut versions_left = UPKEEP_ROWS_MAX + 2 * std::mem::take(&mut self.rows_committed);
-        let mut entries_left = UPKEEP_ROWS_MAX;
+        let may_build = self.build_steps_left != Some(0);
+        let mut entries_left = if may_build { UPKEEP_ROWS_MAX } else { 0 };
         for replica in self.tables.values_mut() {
             let partition = &mut replica.partition;
             if versions_left > 0 && partition.prunable() > 0 {
@@ -582,7 +585,16 @@ impl Shard {
                 }
             }
         }
-        versions_left == 0 || entries_left == 0
+        let builds_more = may_build && entries_left == 0;
+        if let Some(steps) = self.build_steps_left.as_mut().filter(|_| builds_more) {
+            *steps -= 1;
+        }
+        versions_left == 0 || (builds_more && self.build_steps_left != Some(0))
+    }
+
+    /// Begins a tick's share of the index builds.
+    pub(super) fn share_builds(&mut self, is_used: bool) {
+        self.build_steps_left = is_used.then_some(BUILD_STEPS_WHEN_USED);
     }
 
     pub(super) fn indexes_built(&self) -> bool {
