@@ -82,7 +82,7 @@ pub fn duplicate_of(
 /// The key of a row's entry in the hidden table of a unique key; none if one of its columns is NULL, which is equal to
 /// nothing. `row` may be any row with the table's layout of which the key's columns are filled in.
 pub fn unique_entry_key(table: &Table, index: &Index, row: &RowView<'_>) -> Option<Vec<u8>> {
-    if types::key::index_key_has_null(table, index, row) {
+    if types::key::index_key_has_null(index, row) {
         return None;
     }
     let mut key = Vec::new();
@@ -116,7 +116,7 @@ fn unique_indexes<'a>(
 fn delete_entry(table: &Table, index: &Index, entries: &Table, row: &RowView<'_>) -> Option<Op> {
     let key = unique_entry_key(table, index, row)?;
     let names_row = (index.parts.len()..).zip(&table.primary_key().parts).map(|(column, part)| {
-        let value = table.column_value(row, usize::from(part.column)).to_value();
+        let value = row.get(usize::from(part.column)).to_value();
         let column = u16::try_from(column).expect("an entry has at most 32 columns");
         Expr::Binary(BinaryOp::Equal, Box::new(Expr::Column(column)), Box::new(Expr::Const(value)))
     });
@@ -133,8 +133,7 @@ pub(crate) fn entry_of(
 ) -> Option<(Bytes, Bytes)> {
     let key = unique_entry_key(table, index, row)?;
     let parts = index.parts.iter().chain(&table.primary_key().parts);
-    let values: Vec<ValueRef<'_>> =
-        parts.map(|part| table.column_value(row, usize::from(part.column))).collect();
+    let values: Vec<ValueRef<'_>> = parts.map(|part| row.get(usize::from(part.column))).collect();
     let bytes = types::row::encode_row(&entries.row_layout(), &values);
     Some((Bytes(key), Bytes(bytes.expect("a part of a row that was encoded"))))
 }

@@ -535,6 +535,8 @@ mod tests {
             hidden: false,
             display: types::NumberDisplay::default(),
             generated: None,
+            missing: None,
+            is_dropped: false,
         };
         let index = |number: u16, kind| Index {
             id: IndexId(number),
@@ -560,6 +562,7 @@ mod tests {
             unique_of: None,
             constraints: types::Constraints::default(),
             rewriting: Rewriting::default(),
+            closed_by: None,
         }
     }
 

@@ -170,6 +170,7 @@ pub fn unique_entries_table(table: &Table, index: &Index) -> Table {
     for part in &index.parts {
         let mut column = table.columns[usize::from(part.column)].clone();
         column.name = format!("u{}", columns.len());
+        column.missing = None;
         parts.push(types::IndexPart {
             column: u16::try_from(columns.len()).expect("an index has at most 16 parts"),
             prefix: part.prefix,
@@ -180,6 +181,7 @@ pub fn unique_entries_table(table: &Table, index: &Index) -> Table {
     for part in &table.primary_key().parts {
         let mut column = table.columns[usize::from(part.column)].clone();
         column.name = format!("p{}", columns.len());
+        column.missing = None;
         columns.push(column);
     }
     Table {
@@ -205,5 +207,6 @@ pub fn unique_entries_table(table: &Table, index: &Index) -> Table {
         unique_of: Some((table.id, index.id)),
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
+        closed_by: None,
     }
 }

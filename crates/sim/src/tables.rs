@@ -36,6 +36,7 @@ pub fn integers(name: &str, columns: &[&str]) -> Table {
         unique_of: None,
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
+        closed_by: None,
     }
 }
 
@@ -66,6 +67,8 @@ fn column(name: &str, column_type: ColumnType) -> Column {
         hidden: false,
         display: NumberDisplay::default(),
         generated: None,
+        missing: None,
+        is_dropped: false,
     }
 }
 

@@ -5,8 +5,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use kernel::Mutation;
 use sim::options::{SECOND, Shape};
-use sim::statements::{Sessions, quiet_world, succeed};
+use sim::statements::{Sessions, broken_world, succeed};
 use sql::Session;
 use sql::check::random::Random;
 use sql::script::run as ask;
@@ -25,19 +26,27 @@ const ISOLATIONS: [&str; 3] = ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABL
 const TABLE: &str = "CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL, u INT, g INT NOT NULL DEFAULT 1, UNIQUE KEY (u), KEY (v))";
 
 /// What the table becomes, one after the other.
-const ALTERATIONS: [&str; 12] = [
+const ALTERATIONS: [&str; 20] = [
     "ALTER TABLE t ADD COLUMN w VARCHAR(20) NOT NULL DEFAULT 'filled' FIRST",
+    "ALTER TABLE t ADD COLUMN i INT NOT NULL DEFAULT 7, ALGORITHM=INSTANT",
+    "ALTER TABLE t ADD COLUMN j VARCHAR(9) DEFAULT 'seven', ADD COLUMN e ENUM('a') NOT NULL DEFAULT 'a', ALGORITHM=INSTANT",
+    "ALTER TABLE t MODIFY e ENUM('a','b') DEFAULT 'b', DROP COLUMN j, ALGORITHM=INSTANT",
     "ALTER TABLE t MODIFY v BIGINT NOT NULL, ADD COLUMN s BIGINT AS (v + 1) STORED, ADD KEY (s)",
     "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id, g)",
     "ALTER TABLE t MODIFY u VARCHAR(12)",
+    "ALTER TABLE t ADD COLUMN j TEXT, ALGORITHM=INSTANT",
     "ALTER TABLE t DROP COLUMN s, MODIFY g BIGINT NOT NULL DEFAULT 1 FIRST",
     "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (g, id), CONVERT TO CHARACTER SET latin1",
     "ALTER TABLE t ADD COLUMN d DECIMAL(10,2) DEFAULT 1.5, ADD CHECK (g > 0)",
     "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id), ADD UNIQUE KEY pair (u, g)",
     "ALTER TABLE t MODIFY v INT NOT NULL AFTER id, DROP COLUMN w",
+    "ALTER TABLE t DROP COLUMN e, ADD COLUMN j2 DATETIME DEFAULT CURRENT_TIMESTAMP, ALGORITHM=INSTANT",
     "ALTER TABLE t MODIFY u INT, DROP COLUMN d",
     "ALTER TABLE t DROP KEY pair, MODIFY g INT NOT NULL DEFAULT 1",
     "ALTER TABLE t DROP CHECK t_chk_1, ADD COLUMN z DATETIME DEFAULT CURRENT_TIMESTAMP",
+    "ALTER TABLE t DROP COLUMN j2, DROP COLUMN j, ALGORITHM=INSTANT",
+    "ALTER TABLE t ADD COLUMN j INT NOT NULL DEFAULT 7, ALGORITHM=INSTANT",
+    "ALTER TABLE t DROP COLUMN z, ALGORITHM=INSTANT",
 ];
 
 /// What a statement may end with: deadlocks, waits that took too long, changed definitions.
@@ -228,6 +237,7 @@ async fn read(
         "SELECT COALESCE(SUM(v), 0), 0 FROM t",
         "SELECT COUNT(*), COUNT(*) FROM t WHERE u <> id OR g <> 1",
         "SELECT COUNT(*), 0 FROM t a LEFT JOIN t b ON b.u = a.u WHERE b.id IS NULL OR b.id <> a.id",
+        "SELECT COUNT(*), COUNT(*) FROM (SELECT DISTINCT * FROM t) x WHERE g <> 1",
         "SELECT (SELECT COUNT(*) FROM t FORCE INDEX (u) WHERE u >= '0') - COUNT(*), 0 FROM t",
     ];
     let mut round = 0;
@@ -270,11 +280,26 @@ async fn compare(mut session: Session, left: Rc<RefCell<Rows>>) {
             left.borrow().iter().map(|(id, v)| vec![id.to_string(), v.to_string()]).collect();
         assert_eq!(answer.rows, wanted, "{query}");
     }
+    // Rows of all ages have what ADD COLUMN gave the older ones.
+    let query = "SELECT COUNT(*) FROM t WHERE i <> 7 OR j <> 7 OR i IS NULL OR j IS NULL";
+    assert_eq!(ask(&mut session, query).await.rows, [["0"]]);
+}
+
+/// A rule that is broken, by sessions or by nodes.
+#[derive(Clone, Copy, Debug)]
+enum Broken {
+    Session(BrokenRule),
+    Node(Mutation),
 }
 
 /// What was done: transactions committed, and answers that were right.
-fn run(shape: Shape, seed: u64, broken_rule: Option<BrokenRule>) -> (usize, usize) {
-    let world = quiet_world(shape, seed).expect("a cluster");
+fn run(shape: Shape, seed: u64, broken: Option<Broken>) -> (usize, usize) {
+    let (broken_rule, mutation) = match broken {
+        Some(Broken::Session(rule)) => (Some(rule), Mutation::None),
+        Some(Broken::Node(mutation)) => (None, mutation),
+        None => (None, Mutation::None),
+    };
+    let world = broken_world(shape, seed, mutation).expect("a cluster");
     let mut sessions = Sessions::new(world, broken_rule);
     sessions.begin(0, prepare);
     sessions.finish(600 * SECOND);
@@ -315,7 +340,12 @@ fn rows_outlive_every_definition() {
 /// Each rule is missed where it is broken: by a row that is wrong, or by an error that is none of those expected.
 #[test]
 fn broken_rules_are_found() {
-    for rule in [BrokenRule::CopyNotKept, BrokenRule::CopyLeftBehind, BrokenRule::CopiedUnlocked] {
+    for rule in [
+        Broken::Session(BrokenRule::CopyNotKept),
+        Broken::Session(BrokenRule::CopyLeftBehind),
+        Broken::Session(BrokenRule::CopiedUnlocked),
+        Broken::Node(Mutation::ClosedTableUsed),
+    ] {
         let is_found = (1..=20).any(|seed| {
             let thread = std::thread::Builder::new().stack_size(STACK_SIZE);
             let play = move || run(Shape::Pair, seed, Some(rule));

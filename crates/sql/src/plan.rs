@@ -611,9 +611,7 @@ impl ColumnPlace {
 pub enum RelationRows {
     /// Encoded, as a table's shards send them.
     Stored {
-        table: Arc<Table>,
         layout: RowLayout,
-        whole_rows: bool,
     },
     Values,
 }

@@ -26,6 +26,8 @@ fn sysbench_table() -> Arc<Table> {
         hidden: false,
         display: NumberDisplay::default(),
         generated: None,
+        missing: None,
+        is_dropped: false,
     };
     let index = |id: u16, kind| Index {
         id: IndexId(id),
@@ -53,6 +55,7 @@ fn sysbench_table() -> Arc<Table> {
         unique_of: None,
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
+        closed_by: None,
     })
 }
 

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use crate::display::DECIMALS_MAX;
 use crate::wire::{Reader, Wire, WireError};
 use crate::{
-    Collation, ColumnExpression, ColumnType, Constraints, CopyState, Generated, IndexId, IntWidth,
-    NumberDisplay, Rewriting, RowLayout, SchemaVersion, TableId, Value, wire_enum, wire_struct,
+    Collation, ColumnExpression, ColumnType, Constraints, CopyState, Generated, Incarnation,
+    IndexId, IntWidth, NumberDisplay, Rewriting, RowLayout, SchemaVersion, TableId, Value,
+    wire_enum, wire_struct,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -157,12 +158,15 @@ pub struct Table {
     pub unique_of: Option<(TableId, IndexId)>,
     pub constraints: Constraints,
     pub rewriting: Rewriting,
+    /// No transaction begins to use the table, because ALTER TABLE changes its columns; of the boot of the session that does.
+    pub closed_by: Option<Incarnation>,
 }
 
 /// Bits of the byte before `unique_of`.
 const TABLE_IS_UNIQUE: u8 = 1;
 const TABLE_HAS_CONSTRAINTS: u8 = 2;
 const TABLE_IS_REWRITTEN: u8 = 4;
+const TABLE_IS_CLOSED: u8 = 8;
 
 /// A table without constraints that no ALTER TABLE rewrites has the bytes that it had before there was either.
 impl Wire for Table {
@@ -181,7 +185,8 @@ impl Wire for Table {
         let unique = if self.unique_of.is_some() { TABLE_IS_UNIQUE } else { 0 };
         let constraints = if self.constraints.is_empty() { 0 } else { TABLE_HAS_CONSTRAINTS };
         let rewritten = if self.rewriting == Rewriting::default() { 0 } else { TABLE_IS_REWRITTEN };
-        (unique | constraints | rewritten).encode(out);
+        let closed = if self.closed_by.is_some() { TABLE_IS_CLOSED } else { 0 };
+        (unique | constraints | rewritten | closed).encode(out);
         if let Some(of) = &self.unique_of {
             of.encode(out);
         }
@@ -190,6 +195,9 @@ impl Wire for Table {
         }
         if rewritten != 0 {
             self.rewriting.encode(out);
+        }
+        if let Some(boot) = &self.closed_by {
+            boot.encode(out);
         }
     }
     fn decode(input: &mut Reader<'_>) -> Result<Table, WireError> {
@@ -208,9 +216,11 @@ impl Wire for Table {
             unique_of: None,
             constraints: Constraints::default(),
             rewriting: Rewriting::default(),
+            closed_by: None,
         };
         let flags = u8::decode(input)?;
-        if flags & !(TABLE_IS_UNIQUE | TABLE_HAS_CONSTRAINTS | TABLE_IS_REWRITTEN) != 0 {
+        let known = TABLE_IS_UNIQUE | TABLE_HAS_CONSTRAINTS | TABLE_IS_REWRITTEN | TABLE_IS_CLOSED;
+        if flags & !known != 0 {
             return Err(WireError::BadTag("table"));
         }
         if flags & TABLE_IS_UNIQUE != 0 {
@@ -221,6 +231,9 @@ impl Wire for Table {
         }
         if flags & TABLE_IS_REWRITTEN != 0 {
             table.rewriting = Wire::decode(input)?;
+        }
+        if flags & TABLE_IS_CLOSED != 0 {
+            table.closed_by = Some(Wire::decode(input)?);
         }
         Ok(table)
     }
@@ -251,6 +264,10 @@ pub struct Column {
     /// How its numbers are shown.
     pub display: NumberDisplay,
     pub generated: Option<Generated>,
+    /// What rows have that are older than the column. None: no row is.
+    pub missing: Option<Value>,
+    /// ALTER TABLE has dropped the column, and rows still have room for it: it is hidden, and NULL in rows written since.
+    pub is_dropped: bool,
 }
 
 /// Bits of the byte behind a column's comment.
@@ -260,6 +277,8 @@ const COLUMN_IS_GENERATED: u8 = 4;
 const COLUMN_IS_UNSIGNED_FLOAT: u8 = 8;
 const COLUMN_HAS_DECIMALS: u8 = 16;
 const COLUMN_IS_ZEROFILL: u8 = 32;
+const COLUMN_HAS_MISSING: u8 = 64;
+const COLUMN_IS_DROPPED: u8 = 128;
 
 /// The last byte was `hidden` alone before there were displays: a column without any has the same bytes as then.
 impl Wire for Column {
@@ -277,7 +296,10 @@ impl Wire for Column {
         let unsigned = if is_unsigned { COLUMN_IS_UNSIGNED_FLOAT } else { 0 };
         let has_decimals = if decimals.is_some() { COLUMN_HAS_DECIMALS } else { 0 };
         let zerofill = if is_zerofill { COLUMN_IS_ZEROFILL } else { 0 };
-        (hidden | has_width | generated | unsigned | has_decimals | zerofill).encode(out);
+        let has_missing = if self.missing.is_some() { COLUMN_HAS_MISSING } else { 0 };
+        let dropped = if self.is_dropped { COLUMN_IS_DROPPED } else { 0 };
+        let shown = has_width | unsigned | has_decimals | zerofill;
+        (hidden | generated | has_missing | dropped | shown).encode(out);
         if let Some(width) = width {
             width.encode(out);
         }
@@ -287,24 +309,18 @@ impl Wire for Column {
         if let Some(generated) = &self.generated {
             generated.encode(out);
         }
+        if let Some(missing) = &self.missing {
+            missing.encode(out);
+        }
     }
     fn decode(input: &mut Reader<'_>) -> Result<Column, WireError> {
         let name = Wire::decode(input)?;
-        let column_type = Wire::decode(input)?;
+        let column_type: ColumnType = Wire::decode(input)?;
         let nullable = Wire::decode(input)?;
         let default = Wire::decode(input)?;
         let on_update_now = Wire::decode(input)?;
         let comment = Wire::decode(input)?;
         let flags = u8::decode(input)?;
-        let known = COLUMN_HIDDEN
-            | COLUMN_HAS_WIDTH
-            | COLUMN_IS_GENERATED
-            | COLUMN_IS_UNSIGNED_FLOAT
-            | COLUMN_HAS_DECIMALS
-            | COLUMN_IS_ZEROFILL;
-        if flags & !known != 0 {
-            return Err(WireError::BadTag("column"));
-        }
         let has_width = flags & COLUMN_HAS_WIDTH != 0;
         let width = if has_width { Some(u8::decode(input)?) } else { None };
         let has_decimals = flags & COLUMN_HAS_DECIMALS != 0;
@@ -320,6 +336,12 @@ impl Wire for Column {
         };
         let is_generated = flags & COLUMN_IS_GENERATED != 0;
         let generated = if is_generated { Some(Wire::decode(input)?) } else { None };
+        let has_missing = flags & COLUMN_HAS_MISSING != 0;
+        let missing: Option<Value> = if has_missing { Some(Wire::decode(input)?) } else { None };
+        if missing.as_ref().is_some_and(|missing| !column_type.accepts(missing.as_ref())) {
+            return Err(WireError::Invalid("value of older rows"));
+        }
+        let is_dropped = flags & COLUMN_IS_DROPPED != 0;
         let hidden = flags & COLUMN_HIDDEN != 0;
         Ok(Column {
             name,
@@ -331,6 +353,8 @@ impl Wire for Column {
             hidden,
             display,
             generated,
+            missing,
+            is_dropped,
         })
     }
 }
@@ -349,7 +373,7 @@ impl Column {
     }
     /// The hidden row number of a table without a primary key.
     pub fn is_row_id(&self) -> bool {
-        self.hidden && self.generated.is_none()
+        self.hidden && self.generated.is_none() && !self.is_dropped
     }
     /// The type as MySQL 8 spells it: of the widths of integers only those of TINYINT(1) and of ZEROFILL are shown.
     pub fn type_name(&self) -> String {
@@ -547,7 +571,9 @@ impl Table {
     /// May a transaction begin to use the table?
     pub fn is_open(&self) -> bool {
         let copy = self.rewriting.copy.as_ref();
-        self.state == TableState::Public && copy.is_none_or(|copy| copy.state != CopyState::Closed)
+        self.state == TableState::Public
+            && self.closed_by.is_none()
+            && copy.is_none_or(|copy| copy.state != CopyState::Closed)
     }
 
     /// Does a change of a row need its old row, its new row or other rows in the hands of the session that changes it? If not, the
@@ -634,7 +660,11 @@ impl Table {
     }
     /// The layout of this table's encoded rows.
     pub fn row_layout(&self) -> RowLayout {
-        RowLayout::new(self.columns.iter().map(|column| &column.column_type))
+        RowLayout::of_columns(&self.columns)
+    }
+    /// The layout of rows that have these columns of the table, in this order.
+    pub fn layout_of(&self, columns: &[u16]) -> RowLayout {
+        RowLayout::new(columns.iter().map(|own| &self.columns[usize::from(*own)].column_type))
     }
 }
 
@@ -700,6 +730,8 @@ mod tests {
             hidden,
             display: NumberDisplay { width, ..NumberDisplay::default() },
             generated: None,
+            missing: None,
+            is_dropped: false,
         }
     }
 

@@ -226,10 +226,7 @@ pub fn index_key_of_row(
 ) -> Result<(), KeyTooLong> {
     let start = out.len();
     for part in &index.parts {
-        // The row and the table lend the value for different times; the shorter one will do.
-        let column = usize::from(part.column);
-        let value = if row.has(column) { row.get(column) } else { table.missing_value(column) };
-        encode_part(table, part, value, out);
+        encode_part(table, part, row.get(usize::from(part.column)), out);
     }
     capped(out, start)
 }
@@ -267,8 +264,8 @@ fn part_bytes_max(table: &Table, part: &IndexPart, row: &RowView<'_>) -> usize {
     let column_type = &part_column(table, part).column_type;
     let column = usize::from(part.column);
     let bytes = match column_type.collation().filter(|_| column_type.fixed_size().is_none()) {
-        Some(collation) => match row.has(column).then(|| row.get(column)) {
-            Some(ValueRef::Text(text, _)) => text.len() * collation.key_bytes_per_text_byte(),
+        Some(collation) => match row.get(column) {
+            ValueRef::Text(text, _) => text.len() * collation.key_bytes_per_text_byte(),
             _ => 0,
         },
         // Escapes double some of them.
@@ -281,11 +278,8 @@ fn part_bytes_max(table: &Table, part: &IndexPart, row: &RowView<'_>) -> usize {
 }
 
 /// Whether a part of the index is NULL in the row: a unique index then allows others like it.
-pub fn index_key_has_null(table: &Table, index: &Index, row: &RowView<'_>) -> bool {
-    index.parts.iter().any(|part| {
-        let column = usize::from(part.column);
-        if row.has(column) { row.is_null(column) } else { table.missing_value(column).is_null() }
-    })
+pub fn index_key_has_null(index: &Index, row: &RowView<'_>) -> bool {
+    index.parts.iter().any(|part| row.is_null(usize::from(part.column)))
 }
 
 /// The key of values for the first parts of an index: what all its entries with these values begin with.

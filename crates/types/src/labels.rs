@@ -62,6 +62,11 @@ impl Labels {
     pub fn as_slice(&self) -> &[String] {
         &self.labels
     }
+    /// Are these the labels of the other one, and perhaps others behind them? Then its numbers are numbers of these.
+    pub fn extends(&self, other: &Labels) -> bool {
+        (self.kind, self.collation) == (other.kind, other.collation)
+            && self.labels.starts_with(&other.labels)
+    }
     /// The largest number that stands for a value.
     pub fn number_max(&self) -> u64 {
         match self.kind {

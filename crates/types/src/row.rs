@@ -10,15 +10,13 @@
 //! keys.
 //!
 //! Columns are only ever added at the end, and a row says how many it has: a row from before an ADD COLUMN is read with
-//! the new layout and reports the columns it has not ([`RowView::has`]); [`Table::column_value`] then gives the default.
+//! the new layout, which has the values that ADD COLUMN gave the rows there were.
 //!
 //! Bytes from a peer or a file go through [`RowView::check`] once. Reading a row that was never checked and is damaged may
 //! panic; it never reads outside of the row. CHAR is kept without trailing spaces, BINARY padded with zero bytes.
 
 use crate::value::{YEAR_RANGE, bit_max};
-use crate::{
-    Collation, ColumnDefault, ColumnType, Date, DateTime, Decimal, Table, Time, Value, ValueRef,
-};
+use crate::{Collation, Column, ColumnType, Date, DateTime, Decimal, Time, Value, ValueRef};
 
 /// Bytes of a row at most: 64 MiB of data, as much as a packet may bring, and 1 MiB for the bookkeeping and the fixed
 /// part of 4,096 columns of 255 bytes.
@@ -54,6 +52,8 @@ pub struct RowLayout {
     /// Bytes of all fixed-size columns together.
     fixed_size: usize,
     variable_count: usize,
+    /// A row with the values of columns that a row is too old to have; None if all of them are NULL.
+    missing: Option<Box<[u8]>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,8 @@ struct ColumnLayout {
 
 impl RowLayout {
     pub fn new<'a>(columns: impl IntoIterator<Item = &'a ColumnType>) -> RowLayout {
-        let mut layout = RowLayout { columns: Vec::new(), fixed_size: 0, variable_count: 0 };
+        let mut layout =
+            RowLayout { columns: Vec::new(), fixed_size: 0, variable_count: 0, missing: None };
         for column_type in columns {
             let size = column_type.fixed_size();
             layout.columns.push(ColumnLayout {
@@ -82,6 +83,21 @@ impl RowLayout {
             layout.variable_count += usize::from(size.is_none());
         }
         assert!(layout.columns.len() <= COLUMN_COUNT_MAX);
+        layout
+    }
+    /// The layout of a table's rows, some of which may be older than columns of it.
+    pub fn of_columns(columns: &[Column]) -> RowLayout {
+        let mut layout = RowLayout::new(columns.iter().map(|column| &column.column_type));
+        let is_missing =
+            |column: &Column| column.missing.as_ref().is_some_and(|own| !own.is_null());
+        if columns.iter().any(is_missing) {
+            let values: Vec<ValueRef<'_>> = columns
+                .iter()
+                .map(|column| column.missing.as_ref().map_or(ValueRef::Null, Value::as_ref))
+                .collect();
+            let row = encode_row(&layout, &values).expect("defaults are far shorter than a row");
+            layout.missing = Some(row.into());
+        }
         layout
     }
     pub fn column_count(&self) -> usize {
@@ -459,15 +475,28 @@ impl<'a> RowView<'a> {
         assert!(column < self.layout.column_count());
         column < self.column_count
     }
-    /// Whether the column is NULL or missing.
+    /// The row of the layout that has what this row is too old to have. None: NULL.
+    #[cold]
+    fn missing(&self) -> Option<RowView<'a>> {
+        self.layout.missing.as_ref().map(|row| RowView::new(self.layout, row))
+    }
     #[inline]
     pub fn is_null(&self, column: usize) -> bool {
-        !self.has(column) || self.bytes[COUNT_SIZE + column / 8] >> (column % 8) & 1 == 1
+        match self.has(column) {
+            true => self.has_null(column),
+            false => self.missing().is_none_or(|row| row.has_null(column)),
+        }
     }
-    /// The value of a column; NULL if the row is older than it.
+    fn has_null(&self, column: usize) -> bool {
+        self.bytes[COUNT_SIZE + column / 8] >> (column % 8) & 1 == 1
+    }
+    /// The value of a column; what the layout says if the row is older than the column.
     #[inline]
     pub fn get(&self, column: usize) -> ValueRef<'a> {
-        if self.is_null(column) {
+        if !self.has(column) {
+            return self.missing().map_or(ValueRef::Null, |row| row.get(column));
+        }
+        if self.has_null(column) {
             return ValueRef::Null;
         }
         let place = &self.layout.columns[column];
@@ -487,7 +516,10 @@ impl<'a> RowView<'a> {
     /// decimal, the packed form of a date or a time. NULL is None.
     #[inline]
     pub fn exact(&self, column: usize) -> Option<i128> {
-        if self.is_null(column) {
+        if !self.has(column) {
+            return self.missing()?.exact(column);
+        }
+        if self.has_null(column) {
             return None;
         }
         let place = &self.layout.columns[column];
@@ -522,54 +554,16 @@ impl<'a> RowView<'a> {
     }
 }
 
-/// A new row from an old one and the columns that change: (column, value). Columns that the old row is too old to have
-/// become NULL; where they have a default, use [`replace_columns_with`].
-pub fn replace_columns(
-    old: &RowView<'_>,
-    changes: &[(usize, ValueRef<'_>)],
-) -> Result<Vec<u8>, RowError> {
-    replace_columns_with(old, changes, |_| ValueRef::Null)
-}
-
-/// Like [`replace_columns`]; `missing` gives the value of a column that the old row is too old to have.
-pub fn replace_columns_with<'a>(
+/// A new row from an old one and the columns that change: (column, value).
+pub fn replace_columns<'a>(
     old: &RowView<'a>,
     changes: &[(usize, ValueRef<'a>)],
-    missing: impl Fn(usize) -> ValueRef<'a>,
 ) -> Result<Vec<u8>, RowError> {
-    let mut values: Vec<ValueRef<'a>> = (0..old.layout.column_count())
-        .map(|column| if old.has(column) { old.get(column) } else { missing(column) })
-        .collect();
+    let mut values: Vec<ValueRef<'a>> = old.values().collect();
     for &(column, value) in changes {
         values[column] = value;
     }
     encode_row(old.layout, &values)
-}
-
-impl Table {
-    /// The value of a column of a row of this table; for a row older than the column, the column's default as ADD COLUMN
-    /// gave it to the rows there were.
-    pub fn column_value<'a>(&'a self, row: &RowView<'a>, column: usize) -> ValueRef<'a> {
-        if row.has(column) { row.get(column) } else { self.missing_value(column) }
-    }
-    /// What a row older than the column has there.
-    pub fn missing_value(&self, column: usize) -> ValueRef<'_> {
-        let column = &self.columns[column];
-        match &column.default {
-            ColumnDefault::Value(value) => value.as_ref(),
-            // The time of the change and numbers are for the change itself to fill in; here they have no value.
-            ColumnDefault::None
-            | ColumnDefault::Now
-            | ColumnDefault::AutoIncrement
-            | ColumnDefault::Expression(_) => {
-                if column.nullable {
-                    ValueRef::Null
-                } else {
-                    column.column_type.implicit_default()
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -17,10 +17,11 @@ use types::{
     SchemaVersion, Table, TableId, TableState, ViewDefinition,
 };
 
-pub(super) use copies::overtakes;
 use copies::{
-    abandoned_copies, at_rest, copy_goes_to, drop_copy, forget_copy, remove_copy, replace_table,
+    abandoned_copies, at_rest, closes_or_opens, copy_goes_to, drop_copy, forget_copy, remove_copy,
+    replace_table,
 };
+pub(super) use copies::{open_abandoned, overtakes};
 
 /// More would make the control state too large to send as one message.
 const TABLES_MAX: usize = 20_000;
@@ -164,7 +165,11 @@ fn alter_table(
         return Err(SchemaError::TableChanged(table.name.clone()));
     }
     let (before, after) = (&own.rewriting, &table.rewriting);
-    if before == after {
+    if own.closed_by != table.closed_by {
+        if !closes_or_opens(&own, table) {
+            return Err(SchemaError::TableBusy(table.name.clone()));
+        }
+    } else if before == after {
         at_rest(catalogue, table.id)?;
     } else if !copy_goes_to(catalogue, &own, after) {
         return Err(SchemaError::TableBusy(table.name.clone()));
@@ -200,10 +205,13 @@ fn give_rows(catalogue: &mut Catalogue, entries: TableId, version: SchemaVersion
     }
 }
 
-/// Is a row of one definition also a row of the other? Both are in use until every node has adopted the change (rule R27).
+/// Is a row of one definition also a row of the other? Both are in use until every node has adopted the change (rule R27). A closed
+/// table has no users: its rows become rows of a definition with more columns, whose rows no user of the old one reads.
 fn keeps_rows(old: &Table, new: &Table) -> bool {
     let size = |column: &types::Column| column.column_type.fixed_size();
-    old.columns.len() == new.columns.len()
+    let Some(added) = new.columns.get(old.columns.len()..) else { return false };
+    let has_value = |column: &types::Column| column.missing.is_some();
+    (added.is_empty() || (old.closed_by.is_some() && added.iter().all(has_value)))
         && old.columns.iter().zip(&new.columns).all(|(old, new)| size(old) == size(new))
 }
 
@@ -316,8 +324,10 @@ pub(super) fn settle(state: &mut ControlState) {
     let count = catalogue.tables.len();
     catalogue.tables.retain(|_, table| table.state != TableState::Dropping);
     let tables = catalogue.tables.values();
-    let concerned = tables
-        .filter(|table| table.indexes.iter().any(is_on_its_way) || table.rewriting.copy.is_some());
+    let concerned = tables.filter(|table| {
+        let is_altered = table.rewriting.copy.is_some() || table.closed_by.is_some();
+        is_altered || table.indexes.iter().any(is_on_its_way)
+    });
     let concerned: Vec<Arc<Table>> = concerned.cloned().collect();
     if concerned.is_empty() && catalogue.tables.len() == count {
         return;
@@ -329,6 +339,7 @@ pub(super) fn settle(state: &mut ControlState) {
                 catalogue.tables.remove(&entries);
             }
         }
+        table.closed_by = None;
         if let Some(copy) = table.rewriting.copy.take() {
             remove_copy(catalogue, copy.table);
         }
@@ -423,6 +434,7 @@ fn create_table(
     table.state = TableState::Public;
     let copy_of = table.rewriting.copy_of;
     table.rewriting = Rewriting { copy_of, rows_since: version, ..Rewriting::default() };
+    table.closed_by = None;
     let id = table.id;
     let mut indexes = std::mem::take(&mut table.indexes);
     for (number, index) in (0u16..).zip(&mut indexes) {

@@ -46,7 +46,11 @@ pub(crate) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
                 sequence: *sequence,
             };
             let outcome = match super::schema::change(state, &request, change) {
-                Ok(()) => ControlOutcome::Done(state.catalogue.version),
+                Ok(()) => {
+                    // The boot that closes a table may be over by now.
+                    super::schema::open_abandoned(state);
+                    ControlOutcome::Done(state.catalogue.version)
+                }
                 Err(error) => ControlOutcome::Refused(error),
             };
             let record = RequestRecord {
@@ -245,6 +249,11 @@ fn promote(state: &mut ControlState, node: NodeId) {
 /// the next request of a coordinator that has not adopted this must not be done, on any shard.
 /// (After a handover no locks are lost.)
 fn exclude(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
+    end_boot(state, node, incarnation);
+    super::schema::open_abandoned(state);
+}
+
+fn end_boot(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
     state.excluded.insert(incarnation, node);
     state.incarnations.remove(&node);
     state.handover = None;

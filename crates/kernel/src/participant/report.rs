@@ -189,9 +189,5 @@ fn values_of_row(table: &Table, index: IndexId, row: &RowView<'_>) -> Vec<Value>
         (IndexId(0), Some(_)) => (0..table.columns.len()).collect(),
         _ => own.chain(table.primary_key().parts.iter().map(position)).collect(),
     };
-    let value = |column: usize| match row.has(column) {
-        true => row.get(column).to_value(),
-        false => table.missing_value(column).to_value(),
-    };
-    columns.into_iter().map(value).collect()
+    columns.into_iter().map(|column| row.get(column).to_value()).collect()
 }

@@ -152,6 +152,8 @@ pub fn definition(name: &str) -> Table {
         hidden: false,
         display: NumberDisplay::default(),
         generated: None,
+        missing: None,
+        is_dropped: false,
     };
     Table {
         id: TableId(0),
@@ -176,6 +178,7 @@ pub fn definition(name: &str) -> Table {
         unique_of: None,
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
+        closed_by: None,
     }
 }
 

@@ -343,10 +343,12 @@ fn edited_columns(
     create: &mut ast::CreateTable,
     operations: &[AlterOperation],
 ) -> Result<Vec<Edited>, SqlError> {
-    let mut own: Vec<Option<Edited>> = std::mem::take(&mut create.columns)
-        .into_iter()
-        .enumerate()
-        .map(|(origin, column)| Some(Edited { column, origin: Some(origin) }))
+    let mut written = std::mem::take(&mut create.columns).into_iter();
+    let mut own: Vec<Option<Edited>> = (table.columns.iter().enumerate())
+        .map(|(origin, column)| {
+            let shown = if column.hidden { None } else { written.next() };
+            shown.map(|column| Edited { column, origin: Some(origin) })
+        })
         .collect();
     let mut moved: Vec<(Moved, ColumnPosition)> = Vec::new();
     for operation in operations {

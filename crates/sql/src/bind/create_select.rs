@@ -126,6 +126,8 @@ impl Binder<'_> {
             hidden: false,
             display: computed_display(info),
             generated: None,
+            missing: None,
+            is_dropped: false,
         })
     }
 

@@ -111,6 +111,8 @@ impl Binder<'_> {
             hidden: true,
             display: types::NumberDisplay::default(),
             generated: Some(Generated { expression, stored: false }),
+            missing: None,
+            is_dropped: false,
         })
     }
 

@@ -19,11 +19,9 @@ mod estimate;
 mod order;
 mod terms;
 
-use std::sync::Arc;
-
 use client::Lock;
+use types::Expr;
 use types::expr::{Aggregate, BinaryOp, ResultType};
-use types::{Expr, RowLayout};
 
 use super::estimate::{LOOKUP_WORK, ROW_WORK, SCAN_WORK, share_of};
 use super::from::{From, RelationSource, ordered};
@@ -141,9 +139,10 @@ impl Binder<'_> {
                 columns.push(table.table.primary_key().parts[0].column);
             }
             table.whole_rows = columns.len() == table.table.columns.len();
-            let types =
-                columns.iter().map(|&column| &table.table.columns[usize::from(column)].column_type);
-            table.layout = RowLayout::new(types);
+            table.layout = match table.whole_rows {
+                true => table.table.row_layout(),
+                false => table.table.layout_of(&columns),
+            };
             places.extend((0..own.len()).map(|position| {
                 ColumnPlace {
                     relation,
@@ -153,11 +152,7 @@ impl Binder<'_> {
                         .map_or(ColumnPlace::UNREAD, |own| u16::try_from(own).expect("narrow")),
                 }
             }));
-            rows.push(RelationRows::Stored {
-                table: Arc::clone(&table.table),
-                layout: table.layout.clone(),
-                whole_rows: table.whole_rows,
-            });
+            rows.push(RelationRows::Stored { layout: table.layout.clone() });
             table.columns = columns;
         }
         let aliases = relations.tables.iter().map(|table| table.alias.clone()).collect();

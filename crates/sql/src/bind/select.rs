@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use client::{Lock, WaitPolicy};
 use types::expr::{Aggregate, AggregateFunction, Coercibility, ResultType};
-use types::{Collation, ColumnType, Expr, IndexKind, RowLayout, Table, Value};
+use types::{Collation, ColumnType, Expr, IndexKind, Table, Value};
 
 use super::access::{self, Wanted};
 use super::from::{From, RelationSource, bound_of};
@@ -587,9 +587,10 @@ impl Binder<'_> {
                 plan.simple_columns = simple;
             }
         }
-        let layout = RowLayout::new(
-            needed.iter().map(|&column| &table.columns[usize::from(column)].column_type),
-        );
+        let layout = match whole_rows {
+            true => table.row_layout(),
+            false => table.layout_of(&needed),
+        };
         plan.source = Source::Table(Box::new(TableSource {
             table,
             alias: alias.to_string(),

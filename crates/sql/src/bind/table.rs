@@ -236,6 +236,7 @@ impl Binder<'_> {
             unique_of: None,
             constraints: types::Constraints::default(),
             rewriting: types::Rewriting::default(),
+            closed_by: None,
         };
         for column in columns {
             check_name(column.name(), code::ER_WRONG_COLUMN_NAME, "column")?;
@@ -314,6 +315,8 @@ impl Binder<'_> {
             hidden: false,
             display,
             generated: None,
+            missing: None,
+            is_dropped: false,
         };
         if definition.auto_increment {
             if definition.default.is_some() {
@@ -501,6 +504,8 @@ impl Binder<'_> {
                     hidden: true,
                     display: NumberDisplay::default(),
                     generated: None,
+                    missing: None,
+                    is_dropped: false,
                 });
                 vec![IndexPart {
                     column: (table.columns.len() - 1) as u16,

@@ -76,7 +76,7 @@ impl Rows {
         let create = random_table.creates[0].as_str();
         let catalogue = catalogue(&[create]).map_err(|error| format!("{error}: {create}"))?;
         let table = Arc::clone(catalogue.table("test", "t").expect("the only table"));
-        let layout = RowLayout::new(table.columns.iter().map(|column| &column.column_type));
+        let layout = table.row_layout();
         let mut rows = Rows { random_table, catalogue, table, layout, rows: Vec::new() };
         for literals in &rows.random_table.rows {
             let insert = format!("SELECT {}", literals.join(", "));

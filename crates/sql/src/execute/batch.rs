@@ -271,12 +271,8 @@ impl Columns for JoinedRow<'_> {
             (RowStore::Values(rows), _) => {
                 rows[number as usize][usize::from(place.position)].as_ref()
             }
-            (RowStore::Stored(rows), RelationRows::Stored { table, layout, whole_rows }) => {
-                let view = RowView::new(layout, rows.row(number as usize));
-                match whole_rows {
-                    true => table.column_value(&view, usize::from(place.position)),
-                    false => view.get(usize::from(place.position)),
-                }
+            (RowStore::Stored(rows), RelationRows::Stored { layout }) => {
+                RowView::new(layout, rows.row(number as usize)).get(usize::from(place.position))
             }
             (RowStore::Stored(_), RelationRows::Values) => {
                 unreachable!("a relation's rows have one form")

@@ -610,5 +610,5 @@ pub fn stale(catalogue: &types::Catalogue) -> Failure {
 
 /// The values of a row as owned ones, TIMESTAMPs left in UTC.
 pub fn owned_row(table: &Table, view: &RowView<'_>) -> Vec<Value> {
-    (0..table.columns.len()).map(|column| table.column_value(view, column).to_value()).collect()
+    (0..table.columns.len()).map(|column| view.get(column).to_value()).collect()
 }

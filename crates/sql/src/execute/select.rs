@@ -437,7 +437,7 @@ impl Context<'_> {
                 None => {
                     for position in 0..batch.len() {
                         let view = RowView::new(&source.layout, batch.row(position));
-                        let row = SourceRow { source, view };
+                        let row = SourceRow { view };
                         if let Some(filter) = &source.access.local_filter {
                             if !self.holds(filter, &row).await? {
                                 continue;
@@ -661,7 +661,7 @@ impl Context<'_> {
             self.count_pushed(plan, Stage::Source, batch.len());
             for position in 0..batch.len() {
                 let view = RowView::new(&source.layout, batch.row(position));
-                let row = SourceRow { source, view };
+                let row = SourceRow { view };
                 if let Some(filter) = &source.access.local_filter {
                     if !self.holds(filter, &row).await? {
                         continue;
@@ -720,20 +720,15 @@ pub fn columns_of(source: &TableSource) -> OpColumns {
     if source.whole_rows { OpColumns::All } else { OpColumns::Only(source.columns.clone()) }
 }
 
-/// A row as it was read: whole rows may be older than the table's newest columns.
+/// A row as it was read.
 struct SourceRow<'a> {
-    source: &'a TableSource,
     view: RowView<'a>,
 }
 
 impl Columns for SourceRow<'_> {
     fn column(&self, index: usize) -> ValueRef<'_> {
-        source_value(self.source, &self.view, index)
+        self.view.get(index)
     }
-}
-
-fn source_value<'a>(source: &'a TableSource, view: &RowView<'a>, column: usize) -> ValueRef<'a> {
-    if source.whole_rows { source.table.column_value(view, column) } else { view.get(column) }
 }
 
 /// Rows whose items are their columns go from the stored row straight into the sink.
@@ -758,7 +753,7 @@ fn send_directly(
         values.clear();
         for &column in columns {
             let column = usize::from(column);
-            let value = source_value(source, &view, column);
+            let value = view.get(column);
             values.push(match value {
                 ValueRef::DateTime(utc)
                     if offset_seconds != 0

@@ -225,11 +225,12 @@ fn modified(
         || !holds(&new.column_type, &old.column_type)
         || !new.display.keeps_as(&old.display)
         || (new.column_type != old.column_type && table.indexes.iter().any(is_unique));
+    new.missing.clone_from(&old.missing);
     Ok((!changes_rows).then_some(new))
 }
 
 /// Is every row with a column of the old type also one with a column of the new type, byte by byte, and has it the same keys?
-fn holds(new: &ColumnType, old: &ColumnType) -> bool {
+pub(super) fn holds(new: &ColumnType, old: &ColumnType) -> bool {
     match (new, old) {
         (
             ColumnType::Varchar { length, collation },

@@ -119,7 +119,7 @@ impl Session {
         insert: &mut InsertPlan,
     ) -> Result<Arc<Table>, Failure> {
         let mut table = (*insert.table).clone();
-        let node = self.server.config().node;
+        let node = self.client.client().node();
         let boot = definitions.client().state().incarnations.get(&node).copied();
         // A session runs one statement at a time.
         table.name = unfinished_name(node, boot.unwrap_or_default(), &self.info.id.to_string());

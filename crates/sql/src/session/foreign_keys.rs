@@ -36,7 +36,7 @@ impl Session {
         }
         let name = table.name.clone();
         let database = table.database.clone();
-        let node = self.server.config().node;
+        let node = self.client.client().node();
         let boot = self.client.client().state().incarnations.get(&node).copied();
         table.name = unfinished_name(node, boot.unwrap_or_default(), &self.info.id.to_string());
         let hidden = table.name.clone();

@@ -61,7 +61,7 @@ impl Session {
             let Some(row) = row else { return };
             found = 1;
             let view = RowView::new(&lookup.layout, row);
-            let value = |column: &u16| table.column_value(&view, usize::from(*column));
+            let value = |column: &u16| view.get(usize::from(*column));
             let values: Vec<ValueRef<'_>> = lookup.columns.iter().map(value).collect();
             sink.row(&values);
         });

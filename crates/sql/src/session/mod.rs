@@ -32,6 +32,7 @@ mod foreign_keys;
 mod functions;
 mod guard;
 mod indexes;
+mod instant;
 mod load;
 mod lookup;
 mod prepared;

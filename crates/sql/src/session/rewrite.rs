@@ -17,7 +17,9 @@ use types::{
 };
 
 use super::Session;
+use super::definition::Alteration;
 use super::foreign_keys::{check_referenced_index, needed, orphans_text};
+use super::instant::instant_definition;
 use super::schema::written_sequence;
 use crate::bind::Binder;
 use crate::bind::alter::Altered;
@@ -43,19 +45,23 @@ const CLOSED_MS: u64 = 1_000;
 const OPEN_AGAIN_MS: u64 = 500;
 
 impl Session {
-    /// Rewrites the table, and does what of the statement comes behind that; the number of rows.
+    /// Rewrites the table, or changes its definition where its rows can stay as they are, and does what of the statement comes behind that; the number of rows.
     pub(super) async fn rewrite_table(
         &mut self,
         alter: &ast::AlterTable,
         table: &Arc<Table>,
     ) -> Result<u64, Failure> {
-        if alter.algorithm.as_deref() == Some("INSTANT") {
-            return Err(no_instant().into());
-        }
         let renamed = self.rename_target(alter, table)?;
         let altered = self.rewritten(alter, table)?;
+        let instant = instant_definition(alter, table, &altered);
+        if instant.is_none() && alter.algorithm.as_deref() == Some("INSTANT") {
+            return Err(no_instant().into());
+        }
         if let Some(column) = &altered.zero_date {
             self.refuse_zero_date(table, column).await?;
+        }
+        if let Some(definition) = instant {
+            return self.alter_instantly(table, &definition.columns).await;
         }
         let copy = self.create_copy(table, &altered).await?;
         let rewritten = self.fill_and_replace(alter, table, &altered, copy).await;
@@ -136,7 +142,7 @@ impl Session {
     /// Makes the empty copy.
     async fn create_copy(&mut self, table: &Table, altered: &Altered) -> Result<TableId, Failure> {
         let mut copy = altered.table.clone();
-        let node = self.server.config().node;
+        let node = self.client.client().node();
         let boot = self.client.client().state().incarnations.get(&node).copied();
         copy.name = unfinished_name(node, boot.unwrap_or_default(), &self.info.id.to_string());
         let name = copy.name.clone();
@@ -169,7 +175,7 @@ impl Session {
         altered: &Altered,
         copy: TableId,
     ) -> Result<u64, Failure> {
-        let node = self.server.config().node;
+        let node = self.client.client().node();
         let filler = self.client.client().state().incarnations.get(&node).copied();
         let state = Some(TableCopy {
             table: copy,
@@ -200,10 +206,19 @@ impl Session {
             .map_err(|refusal| self.refused(refusal))?;
         self.check_killed()?;
         self.show_progress(Some("waiting for table metadata lock".into()));
-        self.close_table(table.id, copy).await?;
-        self.carry_sequence(alter, table, altered, copy).await?;
-        let version = self.newest_version(table.id)?;
-        self.change(SchemaChange::ReplaceTable { table: table.id, version }).await?;
+        let close = &mut |table: &mut Table| into_state(table, copy, CopyState::Closed);
+        let open = &mut |table: &mut Table| into_state(table, copy, CopyState::Building);
+        let replace = async |session: &mut Session| {
+            session.carry_sequence(alter, table, altered, copy).await?;
+            let version = session.newest_version(table.id)?;
+            session.change(SchemaChange::ReplaceTable { table: table.id, version }).await
+        };
+        let is_replaced = |session: &Session| {
+            let catalogue = session.catalogue();
+            let copy = catalogue.table_by_id(copy);
+            copy.is_some_and(|copy| copy.rewriting.copy_of.is_none())
+        };
+        self.change_closed(table.id, (close, open), replace, &is_replaced).await?;
         Ok(row_count)
     }
 
@@ -222,24 +237,38 @@ impl Session {
         self.alter_definition(table, &mut |table| into_state(table, copy, state)).await
     }
 
-    /// Closes the table and returns when no transaction uses it. It is open in between, while old transactions last.
-    async fn close_table(&mut self, table: TableId, copy: TableId) -> Result<(), Failure> {
+    /// Closes the table, and makes a change of it when no transaction uses it. It is open in between, while old transactions or other
+    /// changes last: a transaction that waits for this table may be one that they wait for.
+    pub(super) async fn change_closed(
+        &mut self,
+        table: TableId,
+        (close, open): (Alteration<'_>, Alteration<'_>),
+        mut change: impl AsyncFnMut(&mut Session) -> Result<(), Failure>,
+        is_changed: &dyn Fn(&Session) -> bool,
+    ) -> Result<(), Failure> {
         let limit_ms = self.kept_number("lock_wait_timeout").saturating_mul(1_000);
         let mut waited_ms = 0;
         loop {
             let limit = self.time_limit(CLOSED_MS);
-            let (closed, is_over) =
-                limit.run(self.set_copy_state(table, copy, CopyState::Closed)).await;
-            let failure = match (closed, is_over) {
-                (Ok(()), false) => return Ok(()),
-                (Err(failure), false) => return Err(failure),
-                (_, true) => self.refused(Refusal::LockWaitTimeout),
+            let changing = async {
+                self.alter_definition(table, close).await?;
+                change(self).await
+            };
+            let failure = match limit.run(changing).await {
+                (Ok(()), _) => return Ok(()),
+                (Err(failure), false) => Err(failure),
+                (Err(_), true) => Ok(self.refused(Refusal::LockWaitTimeout)),
             };
             self.revert_definition(table, &mut |table| match table.is_open() {
                 true => Err(SqlError::definition_changed()),
-                false => into_state(table, copy, CopyState::Building),
+                false => open(table),
             })
             .await;
+            // It may be done, though its adoption lasts.
+            if is_changed(self) {
+                return Ok(());
+            }
+            let failure = failure?;
             self.check_killed()?;
             waited_ms += CLOSED_MS;
             if limit_ms <= waited_ms {
@@ -428,7 +457,7 @@ impl Session {
         })
     }
 
-    /// Waits until no other session rewrites a table of this name, at most lock_wait_timeout.
+    /// Waits until no other session rewrites a table of this name or closes it, at most lock_wait_timeout.
     pub(super) async fn await_rewriting(
         &mut self,
         names: &[&ast::ObjectName],
@@ -440,7 +469,9 @@ impl Session {
             let is_busy = names.iter().any(|name| {
                 let schema = name.schema.as_deref().or(self.environment.database.as_deref());
                 let table = schema.and_then(|schema| catalogue.base_table(schema, &name.name));
-                table.is_some_and(|table| table.rewriting.copy.is_some())
+                table.is_some_and(|table| {
+                    table.rewriting.copy.is_some() || table.closed_by.is_some()
+                })
             });
             if !is_busy {
                 return Ok(());
@@ -620,11 +651,12 @@ fn into_state(table: &mut Table, copy: TableId, state: CopyState) -> Result<(), 
 }
 
 /// What of a definition an ALTER TABLE was planned for: all but what others may do to it meanwhile.
-fn definition_of(table: &Table) -> Vec<u8> {
+pub(super) fn definition_of(table: &Table) -> Vec<u8> {
     use types::wire::Wire;
     let mut table = table.clone();
     table.version = types::SchemaVersion(0);
     table.constraints.referenced_by.clear();
+    table.closed_by = None;
     // They go by themselves: also a unique key that its rows have refused.
     let goes =
         |index: &types::Index| matches!(index.state, IndexState::Dropping | IndexState::Ending);

@@ -455,7 +455,19 @@ impl Session {
         self.change(SchemaChange::RenameTable { id: table.id, database, name }).await
     }
 
+    /// One ALTER TABLE of a table at a time: each plans by the definition that the one before has left.
     async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<u64, Failure> {
+        let table = self.own_table(&alter.table)?;
+        let Some(name) = self.lock_definition(&table).await? else {
+            return self.alter_own_table(alter).await;
+        };
+        let altered = self.alter_own_table(alter).await;
+        // An answer that is lost with a node leaves the lock to the end of the session.
+        let _ = self.user_locks.release(&name).await;
+        altered
+    }
+
+    async fn alter_own_table(&mut self, alter: &ast::AlterTable) -> Result<u64, Failure> {
         let table = self.own_table(&alter.table)?;
         check_changed_once(&table, &alter.operations)?;
         check_one_charset(&alter.operations)?;

@@ -1,8 +1,9 @@
 //! GET_LOCK() and its like: names, timeouts and errors as MySQL has them, over the locks of [`client::UserLocks`].
 
 use client::{LockStep, Refusal, Released, UserLocks};
-use types::Value;
 use types::convert::to_text;
+use types::hash::hash64;
+use types::{Table, Value};
 
 use super::Session;
 use crate::error::{SqlError, code};
@@ -79,6 +80,27 @@ impl Session {
                 self.user_locks.end(&mut wait).await;
                 self.check_killed()?;
             }
+        }
+    }
+
+    /// Takes the lock of a table's definition, for at most lock_wait_timeout; its name. None in a cluster without the table of locks.
+    pub(super) async fn lock_definition(
+        &mut self,
+        table: &Table,
+    ) -> Result<Option<String>, SqlError> {
+        if !UserLocks::are_kept(self.client.client()) {
+            return Ok(None);
+        }
+        // Names of GET_LOCK() are in lower case.
+        let of = format!("{}.{}", table.database, table.name).to_lowercase();
+        let name = format!("ALTER {:016x}", hash64(of.as_bytes()));
+        self.show_progress(Some("waiting for table metadata lock".into()));
+        let seconds = i128::from(self.kept_number("lock_wait_timeout"));
+        let taken = self.get_lock(&name, seconds).await;
+        self.show_progress(None);
+        match taken? {
+            Value::Int(1) => Ok(Some(name)),
+            _ => Err(self.refused(Refusal::LockWaitTimeout).error),
         }
     }
 

@@ -887,6 +887,8 @@ fn described_column(name: String, column_type: ColumnType, nullable: bool) -> Co
         hidden: false,
         display: NumberDisplay::default(),
         generated: None,
+        missing: None,
+        is_dropped: false,
     }
 }
 
@@ -915,5 +917,6 @@ fn described_table(database: String, name: String, columns: Vec<Column>) -> type
         unique_of: None,
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
+        closed_by: None,
     }
 }

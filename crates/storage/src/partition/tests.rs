@@ -30,6 +30,8 @@ fn column(name: &str, column_type: ColumnType, nullable: bool) -> Column {
         hidden: false,
         display: NumberDisplay::default(),
         generated: None,
+        missing: None,
+        is_dropped: false,
     }
 }
 pub(super) fn index(id: u16, columns: &[(u16, bool)]) -> Index {
@@ -68,6 +70,7 @@ pub(super) fn table(secondary: Vec<Index>) -> Arc<Table> {
         unique_of: None,
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
+        closed_by: None,
     })
 }
 

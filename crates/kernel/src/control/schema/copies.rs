@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use protocol::control::ControlState;
 use protocol::schema::{SchemaChange, SchemaError};
+use types::wire::Wire;
 use types::{
     Catalogue, CopyState, IndexKind, IndexState, Rewriting, SchemaVersion, Table, TableId,
 };
@@ -16,7 +17,24 @@ pub(in crate::control) fn overtakes(catalogue: &Catalogue, change: &SchemaChange
     let SchemaChange::AlterTable { table, .. } = change else { return false };
     let Ok(own) = known(catalogue, table.id) else { return false };
     let gives_up = own.rewriting.copy.is_some() && table.rewriting.copy.is_none();
-    gives_up || (!own.is_open() && table.is_open())
+    // With other columns it becomes a definition that no node has used yet.
+    let goes_back = own.columns.to_bytes() == table.columns.to_bytes();
+    gives_up || (!own.is_open() && table.is_open() && goes_back)
+}
+
+/// Is it a table at rest that closes as it is, or a closed one that opens?
+pub(super) fn closes_or_opens(before: &Table, after: &Table) -> bool {
+    let is_at_rest = || {
+        before.rewriting.copy.is_none()
+            && before.indexes.iter().all(|index| index.state == IndexState::Public)
+            && before.columns.to_bytes() == after.columns.to_bytes()
+    };
+    before.rewriting == after.rewriting
+        && match (before.closed_by, after.closed_by) {
+            (None, Some(_)) => is_at_rest(),
+            (Some(_), None) => true,
+            _ => false,
+        }
 }
 
 /// May an ALTER TABLE go on so? A copy is given to a table with no change under way, goes from state to state, or goes.
@@ -93,12 +111,12 @@ pub(super) fn replace_table(
     Ok(())
 }
 
-/// A table that no ALTER TABLE is copying.
+/// A table that no ALTER TABLE is copying or has closed.
 pub(super) fn at_rest(catalogue: &Catalogue, id: TableId) -> Result<Arc<Table>, SchemaError> {
     let table = known(catalogue, id)?;
-    match &table.rewriting.copy {
-        None => Ok(table),
-        Some(_) => Err(SchemaError::TableBusy(table.name.clone())),
+    match table.rewriting.copy.is_some() || table.closed_by.is_some() {
+        false => Ok(table),
+        true => Err(SchemaError::TableBusy(table.name.clone())),
     }
 }
 
@@ -131,6 +149,35 @@ pub(super) fn abandoned_copies(state: &ControlState) -> impl Iterator<Item = (Ta
     let copies = tables.filter_map(|table| Some((table.id, table.rewriting.copy.as_ref()?)));
     let abandoned = copies.filter(|(_, copy)| state.is_over(copy.filler));
     abandoned.map(|(table, copy)| (table, copy.table))
+}
+
+fn open_table(catalogue: &mut Catalogue, id: TableId, version: SchemaVersion) {
+    let Ok(table) = known(catalogue, id) else { return };
+    let mut table = Table { closed_by: None, ..(*table).clone() };
+    if let Some(copy) = table.rewriting.copy.as_mut().filter(|own| own.state == CopyState::Closed) {
+        copy.state = CopyState::Building;
+    }
+    store(catalogue, table, version);
+}
+
+/// Opens the tables that boots have closed which are over now. At once: transactions that wait for such a table may be those that an
+/// adoption waits for.
+pub(in crate::control) fn open_abandoned(state: &mut ControlState) {
+    let is_abandoned = |table: &&Arc<Table>| {
+        let copy = table.rewriting.copy.as_ref().map(|copy| copy.filler);
+        let mut boots = copy.into_iter().chain(table.closed_by);
+        !table.is_open() && boots.any(|boot| state.is_over(boot))
+    };
+    let tables = state.catalogue.tables.values().filter(is_abandoned);
+    let closed: Vec<TableId> = tables.map(|table| table.id).collect();
+    if closed.is_empty() {
+        return;
+    }
+    let version = SchemaVersion(state.catalogue.version.0 + 1);
+    for table in closed {
+        open_table(&mut state.catalogue, table, version);
+    }
+    state.catalogue.version = version;
 }
 
 /// Takes a copy out of the catalogue, with the tables that enforce its unique keys.
@@ -234,6 +281,70 @@ mod tests {
         assert_eq!(own.tables[&old].state, TableState::Dropping);
         assert!(own.table("d", "#copy").is_none());
         assert!(!overtakes(&own, &opens));
+    }
+
+    /// A table gets columns only while it is closed, and is opened by its session, or when that session's boot is over.
+    #[test]
+    fn a_closed_table_gets_columns() {
+        let filler = Incarnation(5);
+        let config = protocol::control::ClusterConfig {
+            cluster: types::ClusterId(7),
+            nodes: Vec::new(),
+            replicas: 2,
+            shards_per_group: 2,
+            heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
+            durability: protocol::control::Durability::default(),
+        };
+        let mut state = ControlState::new(config, catalogue());
+        let template = state.catalogue.tables.values().next().expect("a table of the system");
+        let mut table = Table { name: "a".into(), database: "d".into(), ..(**template).clone() };
+        table.indexes.truncate(1);
+        assert_eq!(create_table(&mut state.catalogue, table, SchemaVersion(7)), Ok(()));
+        let id = state.catalogue.table("d", "a").expect("made above").id;
+        let changed = |own: &Catalogue, closed_by: Option<Incarnation>, added: usize| {
+            let mut table = Table { closed_by, ..(*own.tables[&id]).clone() };
+            let mut column = table.columns[0].clone();
+            column.missing = Some(types::Value::Null);
+            table.columns.extend(std::iter::repeat_n(column, added));
+            table
+        };
+        let mut version = 7;
+        let mut goes = |own: &mut Catalogue, closed_by: Option<Incarnation>, added: usize| {
+            let (table, planned) = (changed(own, closed_by, added), own.tables[&id].version);
+            version += 1;
+            alter_table(own, &table, planned, SchemaVersion(version))
+        };
+        let busy = || Err(SchemaError::TableBusy("a".into()));
+        let refused = || Err(SchemaError::TableChanged("a".into()));
+        let own = &mut state.catalogue;
+        assert_eq!(goes(own, None, 1), refused());
+        assert_eq!(goes(own, Some(filler), 1), refused());
+        assert_eq!(goes(own, Some(filler), 0), Ok(()));
+        assert!(!own.tables[&id].is_open());
+        assert_eq!(goes(own, Some(filler), 0), busy());
+        assert_eq!(goes(own, Some(Incarnation(6)), 0), busy());
+        assert_eq!(rename_table(own, id, "d", "b", SchemaVersion(90)), busy());
+        let opens = |own: &Catalogue, added: usize| {
+            let (table, version) = (changed(own, None, added), own.tables[&id].version);
+            overtakes(own, &SchemaChange::AlterTable { table: Box::new(table), version })
+        };
+        assert!(opens(own, 0) && !opens(own, 1));
+        let mut altered = own.clone();
+        assert_eq!(goes(&mut altered, None, 1), Ok(()));
+        assert!(altered.tables[&id].is_open());
+        assert_eq!(altered.tables[&id].columns.len(), own.tables[&id].columns.len() + 1);
+
+        let mut restarted = state.clone();
+        settle(&mut restarted);
+        assert!(restarted.catalogue.tables[&id].is_open());
+        open_abandoned(&mut state);
+        assert!(!state.catalogue.tables[&id].is_open(), "its session is there");
+        state.excluded.insert(filler, NodeId(1));
+        open_abandoned(&mut state);
+        let (opened, version) = (&state.catalogue.tables[&id], state.catalogue.version);
+        assert!(opened.is_open() && opened.version == version);
+        open_abandoned(&mut state);
+        assert_eq!(state.catalogue.version, version);
     }
 
     /// A copy goes with the boot that filled it, with the table that it was made of, and when the cluster starts again.

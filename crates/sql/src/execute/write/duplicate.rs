@@ -142,7 +142,7 @@ impl TableWriter<'_> {
     ) -> Result<(), Failure> {
         let view = RowView::new(self.layout, &old);
         // The client gets the id of the row that was there.
-        let id = self.sequence.column.map(|column| self.table.column_value(&view, column));
+        let id = self.sequence.column.map(|column| view.get(column));
         self.sequence.last_explicit = id.and_then(|id| match id {
             ValueRef::Int(id) => u64::try_from(id).ok(),
             ValueRef::UInt(id) => Some(id),

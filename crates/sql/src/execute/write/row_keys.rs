@@ -33,7 +33,7 @@ pub fn encode(table: &Table, layout: &RowLayout, values: &[Value]) -> Result<Vec
 pub fn entry_text(table: &Table, index: &Index, view: &RowView<'_>) -> String {
     joined_entry(index.parts.iter().map(|part| {
         let column = usize::from(part.column);
-        (table.column_value(view, column), &table.columns[column])
+        (view.get(column), &table.columns[column])
     }))
 }
 
