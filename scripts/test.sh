@@ -122,6 +122,7 @@ benches() {
     run "bench of checkpoints, random rows" python3 tests/bench/checkpoint.py --binary "$skarv" --random --fill
     run "bench of a start after a stop" python3 tests/bench/restart.py --binary "$skarv" --touch
     run "bench of a start after a kill" python3 tests/bench/restart.py --binary "$skarv" --touch --kill
+    run "bench of definitions beside a load" python3 tests/bench/definitions.py --binary "$skarv"
     run "TPC-C, consistency of a small database" python3 tests/bench/tpcc.py --binary "$skarv" --small
 }
 
@@ -155,6 +156,7 @@ if [[ -x $skarv ]]; then
     if [[ $tier == long ]]; then
         run "worlds that are played twice" "$skarv" sim --from $((SKARV_TEST_DAY * 1000)) --seeds $((seeds / 4)) --failures --twice
         run "system tests" python3 tests/system/run.py --binary "$skarv" --jobs 2 --long
+        run "definitions and foreign keys in outages" env SKARV_TEST_OUTAGES=$((seeds * 4)) cargo test --quiet --locked -p sim --test outages
         run "random statements over the wire" tests/differential/run.sh hostile 1000000 --from $((SKARV_TEST_DAY * 1000)) --binary "$skarv"
         benches
     else

@@ -6,6 +6,7 @@
 //! - [`workload`]: the work of sessions, and the results they may see.
 //! - [`contents`]: the rows at the end, and the conditions on them.
 //! - [`linearizability`]: the checker for histories of single rows; [`dependency`]: the one for transactions.
+//! - [`statements`]: sessions of SQL in a world; [`families`]: tables with foreign keys for them.
 //! - [`run`]: one world from beginning to judgement; [`cli`]: many of them.
 //!
 //! A failing seed is a bug in the kernel, the client or this crate; it fails in the same way every time, on any machine,
@@ -19,6 +20,7 @@ mod clock;
 pub mod contents;
 pub mod dependency;
 mod disk;
+pub mod families;
 pub mod linearizability;
 pub mod network;
 pub mod options;

@@ -7,11 +7,10 @@
 //! must give the same rows through every key, without any, as the truth value of each row, to UPDATE and to DELETE.
 
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use client::task::TaskId;
-use kernel::Time;
+use kernel::{Mutation, Time};
 use sql::check::predicate::predicate;
 use sql::check::random::Random;
 use sql::check::statement::Statements;
@@ -21,6 +20,7 @@ use sql::server::BrokenRule;
 use sql::{ConnectionInfo, Server, ServerConfig, Session, code};
 use types::Address;
 
+use crate::contents;
 use crate::options::{Faults, Options, SECOND, Shape};
 use crate::run::caught;
 use crate::world::World;
@@ -63,11 +63,17 @@ where
 
 /// A cluster of this shape that is ready, without faults and without sessions of its own.
 pub fn quiet_world(shape: Shape, seed: u64) -> Result<World, String> {
+    broken_world(shape, seed, Mutation::None)
+}
+
+/// The same with nodes that break a rule.
+pub fn broken_world(shape: Shape, seed: u64, mutation: Mutation) -> Result<World, String> {
     let mut options = Options::of_seed(seed, CHUNK_MAX / SECOND);
     // As many shards a member as the seed says.
     options.shards_per_group =
         options.shards_per_group / options.shape.replicas() * shape.replicas();
     options.shape = shape;
+    options.mutation = mutation;
     options.faults = Faults::NONE;
     options.sessions = vec![0; options.sessions.len()];
     let mut world = World::new(options, false);
@@ -103,9 +109,10 @@ pub fn session_on(world: &World, server: &Arc<Server>, host: Address) -> Session
 
 /// Sessions of a test on all data nodes of a world, each run by a task of its own.
 pub struct Sessions {
-    world: World,
+    pub world: World,
     server: Arc<Server>,
-    tasks: Vec<(Address, TaskId)>,
+    /// Of each task that has not been waited for; gone when the task is.
+    tasks: Vec<Weak<()>>,
 }
 
 impl Sessions {
@@ -123,17 +130,37 @@ impl Sessions {
         task: impl FnOnce(Session) -> F,
     ) {
         let hosts = self.world.hosts();
-        let host = hosts[number % hosts.len()];
-        let session = session_on(&self.world, &self.server, host);
-        let task = self.world.spawn(host, Box::pin(task(session)));
-        self.tasks.push((host, task));
+        self.begin_on(hosts[number % hosts.len()], task);
     }
 
-    /// Runs the world until all tasks have ended; panics when one lasts longer than this.
+    pub fn begin_on<F: Future<Output = ()> + 'static>(
+        &mut self,
+        host: Address,
+        task: impl FnOnce(Session) -> F,
+    ) {
+        let task = task(session_on(&self.world, &self.server, host));
+        let lives = Rc::new(());
+        self.tasks.push(Rc::downgrade(&lives));
+        let task = async move {
+            let _lives = lives;
+            task.await;
+        };
+        self.world.spawn(host, Box::pin(task));
+    }
+
+    /// What the sessions execute.
+    fn executed(&self) -> String {
+        let processes = self.server.processes().into_iter().filter(|own| own.command == "Query");
+        let texts = processes.map(|own| format!("\n  {own:?}"));
+        texts.collect()
+    }
+
+    /// Runs the world until all tasks have ended, or have gone with their nodes; panics when one lasts longer than this.
     pub fn finish(&mut self, limit: Time) {
-        for (host, task) in std::mem::take(&mut self.tasks) {
-            let is_finished = |world: &World| world.is_finished(host, task);
-            assert!(self.world.run_until(limit, is_finished), "it hangs");
+        for task in std::mem::take(&mut self.tasks) {
+            let has_ended = self.world.run_until(limit, |_| task.strong_count() == 0);
+            let restless = contents::restless(&self.world);
+            assert!(has_ended, "it hangs: {restless:?}{}", self.executed());
         }
     }
 }

@@ -5,6 +5,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use sim::families::{ORPHANS, prepare, statement};
 use sim::options::{SECOND, Shape};
 use sim::statements::{Sessions, quiet_world, succeed};
 use sql::Session;
@@ -15,25 +16,9 @@ use sql::server::BrokenRule;
 /// Of the threads that run statements in a node.
 const STACK_SIZE: usize = 16 << 20;
 
-const PARENT_COUNT: usize = 12;
 const CHANGES_PER_WRITER: usize = 120;
 const ROUNDS_PER_READER: usize = 30;
 const ISOLATIONS: [&str; 3] = ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
-
-const TABLES: [&str; 7] = [
-    "CREATE TABLE p (id INT PRIMARY KEY, u INT NOT NULL, UNIQUE KEY (u))",
-    "CREATE TABLE kept (id INT PRIMARY KEY, pid INT, FOREIGN KEY (pid) REFERENCES p (id))",
-    "CREATE TABLE gone (id INT PRIMARY KEY, pid INT NOT NULL, FOREIGN KEY (pid) REFERENCES p (id) \
-     ON DELETE CASCADE ON UPDATE CASCADE)",
-    "CREATE TABLE freed (id INT PRIMARY KEY, pid INT, FOREIGN KEY (pid) REFERENCES p (id) \
-     ON DELETE SET NULL ON UPDATE SET NULL)",
-    "CREATE TABLE far (id INT PRIMARY KEY, pu INT, FOREIGN KEY (pu) REFERENCES p (u) \
-     ON DELETE CASCADE ON UPDATE CASCADE)",
-    "CREATE TABLE grand (id INT PRIMARY KEY, gid INT, FOREIGN KEY (gid) REFERENCES gone (id) \
-     ON DELETE CASCADE ON UPDATE SET NULL)",
-    "CREATE TABLE tree (id INT PRIMARY KEY, up INT, FOREIGN KEY (up) REFERENCES tree (id) \
-     ON DELETE CASCADE)",
-];
 
 /// Gives a child other definitions and takes each back.
 const REWRITTEN: [&str; 4] = [
@@ -43,73 +28,8 @@ const REWRITTEN: [&str; 4] = [
     "ALTER TABLE far MODIFY id INT NOT NULL",
 ];
 
-/// Each counts children without a parent.
-const ORPHANS: [&str; 6] = [
-    "SELECT COUNT(*) FROM kept c LEFT JOIN p ON p.id = c.pid WHERE c.pid IS NOT NULL AND p.id IS NULL",
-    "SELECT COUNT(*) FROM gone c LEFT JOIN p ON p.id = c.pid WHERE p.id IS NULL",
-    "SELECT COUNT(*) FROM freed c WHERE c.pid NOT IN (SELECT id FROM p)",
-    "SELECT COUNT(*) FROM far c LEFT JOIN p ON p.u = c.pu WHERE c.pu IS NOT NULL AND p.u IS NULL",
-    "SELECT COUNT(*) FROM grand c WHERE c.gid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM gone g WHERE g.id = c.gid)",
-    "SELECT COUNT(*) FROM tree c LEFT JOIN tree p ON p.id = c.up WHERE c.up IS NOT NULL AND p.id IS NULL",
-];
-
 /// What a statement of a writer may end with: taken keys, foreign keys, deadlocks, waits that took too long, changed definitions.
 const EXPECTED_ERRORS: [u16; 7] = [1062, 1205, 1213, 1412, 1451, 1452, 3008];
-
-async fn prepare(mut session: Session) {
-    succeed(&mut session, "CREATE DATABASE test").await;
-    succeed(&mut session, "USE test").await;
-    for table in TABLES {
-        succeed(&mut session, table).await;
-    }
-    for id in 1..=PARENT_COUNT {
-        succeed(&mut session, &format!("INSERT INTO p VALUES ({id}, {})", 100 + id)).await;
-        succeed(&mut session, &format!("INSERT INTO tree VALUES ({id}, NULL)")).await;
-    }
-}
-
-/// A statement about some family.
-fn statement(random: &mut Random) -> String {
-    let parent = 1 + random.below(PARENT_COUNT);
-    let other = 1 + random.below(PARENT_COUNT);
-    let child = 1 + random.below(40);
-    let other_child = 1 + random.below(40);
-    match random.below(20) {
-        0 | 1 => format!("INSERT INTO kept VALUES ({child}, {parent})"),
-        2 | 3 => format!("INSERT INTO gone VALUES ({child}, {parent}), ({}, {other})", child + 40),
-        4 => format!("REPLACE INTO freed VALUES ({child}, {parent})"),
-        5 => format!(
-            "INSERT INTO far VALUES ({child}, {}) ON DUPLICATE KEY UPDATE pu = VALUES(pu)",
-            100 + parent
-        ),
-        6 => format!(
-            "INSERT IGNORE INTO grand VALUES ({child}, {other_child}), ({}, {child})",
-            child + 40
-        ),
-        7 => format!("DELETE FROM p WHERE id = {parent}"),
-        8 => format!("DELETE FROM p WHERE id IN ({parent}, {other})"),
-        9 => format!("INSERT IGNORE INTO p VALUES ({parent}, {})", 100 + parent),
-        10 => format!(
-            "INSERT IGNORE INTO p VALUES ({parent}, {}), ({other}, {})",
-            100 + parent,
-            100 + other
-        ),
-        11 => format!("UPDATE p SET id = {other} WHERE id = {parent}"),
-        12 => format!("UPDATE p SET u = {} WHERE id = {parent}", 100 + other),
-        13 => format!("UPDATE gone SET pid = {parent} WHERE id = {child}"),
-        14 => format!("UPDATE gone SET id = {other_child} WHERE id = {child}"),
-        15 => format!("DELETE FROM kept WHERE pid = {parent} OR id = {child}"),
-        16 => format!("DELETE FROM gone WHERE id < {}", random.below(20)),
-        17 => format!("UPDATE tree SET up = {parent} WHERE id = {other}"),
-        18 => format!("DELETE FROM tree WHERE id = {parent}"),
-        _ => format!(
-            "INSERT INTO tree VALUES ({}, {parent}), ({}, {})",
-            child + 20,
-            child + 60,
-            child + 20
-        ),
-    }
-}
 
 async fn write(mut session: Session, seed: u64, done: Rc<Cell<usize>>) {
     let mut random = Random::new(seed);
