@@ -154,7 +154,12 @@ fn origin<'s>(select: &'s SelectPlan, info: &ColumnInfo) -> Option<(&'s Table, u
 
 fn taken_over(table: &Table, position: usize) -> Column {
     let own = &table.columns[position];
-    let default = match &own.default {
+    Column { default: default_taken_over(own), generated: None, ..own.clone() }
+}
+
+/// The default of a column that is this one of a table.
+pub fn default_taken_over(own: &Column) -> ColumnDefault {
+    match &own.default {
         ColumnDefault::AutoIncrement => {
             zero_of(&own.column_type).map_or(ColumnDefault::None, ColumnDefault::Value)
         }
@@ -163,8 +168,7 @@ fn taken_over(table: &Table, position: usize) -> Column {
         | ColumnDefault::Now
         | ColumnDefault::Value(_)
         | ColumnDefault::Expression(_) => own.default.clone(),
-    };
-    Column { default, generated: None, ..own.clone() }
+    }
 }
 
 /// Digits of a computed DOUBLE besides those behind its point.
@@ -206,7 +210,7 @@ pub fn created_type(announced: &ColumnType, is_open: bool) -> ColumnType {
 }
 
 /// Zero or the empty text; dates, TEXT and BLOB have no such default.
-fn zero_of(column_type: &ColumnType) -> Option<Value> {
+pub fn zero_of(column_type: &ColumnType) -> Option<Value> {
     let zero = match column_type {
         ColumnType::Text { .. } | ColumnType::Blob { .. } | ColumnType::Json => return None,
         _ if column_type.is_numeric() => Value::Int(0),

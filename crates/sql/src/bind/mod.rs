@@ -27,7 +27,7 @@ pub mod change;
 mod column_expression;
 mod column_type;
 pub mod constraint;
-mod create_select;
+pub mod create_select;
 mod estimate;
 mod expr;
 pub mod foreign_key;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use types::convert::SqlWarning;
-use types::{Catalogue, Value, ViewAlgorithm, ViewCheck, ViewDefinition};
+use types::{Catalogue, ColumnDefault, Value, ViewAlgorithm, ViewCheck, ViewDefinition};
 
 use super::create::quoted;
 use super::{Table, described_column, described_table, text};
 use crate::ColumnInfo;
 use crate::bind::Binder;
+use crate::bind::create_select::{default_taken_over, zero_of};
 use crate::bind::view::{WithoutDatabase, parsed};
 use crate::error::SqlError;
 use crate::parser::ast;
@@ -36,11 +37,13 @@ impl Session {
         &self,
         view: &Arc<ViewDefinition>,
     ) -> Result<types::Table, SqlError> {
-        let columns = self.view_columns(view)?;
-        let columns = columns
-            .into_iter()
-            .map(|info| described_column(info.name, info.column_type, info.nullable))
-            .collect();
+        let catalogue = self.catalogue();
+        let columns = self.view_columns(view)?.into_iter().map(|info| types::Column {
+            default: default_of(&catalogue, &info),
+            display: info.display,
+            ..described_column(info.name, info.column_type, info.nullable)
+        });
+        let columns = columns.collect();
         Ok(types::Table {
             comment: "VIEW".into(),
             ..described_table(view.database.clone(), view.name.clone(), columns)
@@ -55,6 +58,17 @@ impl Session {
         let charset = view.collation.charset_name();
         answer.push_texts(&[&view.name, &statement, charset, view.collation.name()]);
         Ok(answer)
+    }
+}
+
+/// The default of a view's column: that of the table's column that it is, else zero or the empty text where it is never NULL.
+fn default_of(catalogue: &Catalogue, info: &ColumnInfo) -> ColumnDefault {
+    let table = catalogue.base_table(&info.schema, &info.table);
+    let origin = table.and_then(|table| Some((table, table.column_named(&info.org_name)?)));
+    match origin {
+        Some((table, position)) => default_taken_over(&table.columns[position]),
+        None if info.nullable => ColumnDefault::None,
+        None => zero_of(&info.column_type).map_or(ColumnDefault::None, ColumnDefault::Value),
     }
 }
 
