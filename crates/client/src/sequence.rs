@@ -10,14 +10,17 @@ use std::task::{Poll, Waker};
 
 use protocol::Refusal;
 use protocol::control::Durability;
-use protocol::op::{Assignment, Batch, Op, OpKind, OpResult, ReadAt};
+use protocol::op::{
+    Assignment, Batch, Columns, KeyRange, Lock, Op, OpKind, OpResult, ReadAt, Scan, ScanOutput,
+};
 use protocol::schema::SEQUENCES_TABLE as SEQUENCES;
 use types::convert::EvalSettings;
 use types::expr::{BinaryOp, EvalError, Expr};
 use types::wire::Bytes;
-use types::{RowView, Table, TableId, Value, ValueRef};
+use types::{Index, IndexState, RowView, Table, TableId, Value, ValueRef};
 
 use crate::driver::Client;
+use crate::scan::{ScanBatch, ScanOptions};
 use crate::session::Session;
 
 /// What a worker knows of one table's values.
@@ -41,6 +44,8 @@ pub(crate) struct Sequence {
 
 /// The largest block: what a worker may leave unused.
 const BLOCK_MAX: u64 = 1024;
+/// Tables whose next values are read by one request.
+const SHOWN_AT_ONCE: usize = 256;
 /// Values of one statement that are worth a reservation of their own.
 const BULK_MIN: u64 = 64;
 /// Reservations closer together than this make the block double.
@@ -129,6 +134,36 @@ impl Session {
         raise(self.client(), table, 0, Durability::Memory).await
     }
 
+    /// The values that an INSERT of this session would get next in each of these tables, for descriptions of them. Reads, and changes
+    /// nothing.
+    pub async fn auto_increment_shown(&self, tables: &[&Arc<Table>]) -> Result<Vec<u64>, Refusal> {
+        let client = self.client();
+        let mut shown = Vec::with_capacity(tables.len());
+        for some in tables.chunks(SHOWN_AT_ONCE) {
+            let shared: Vec<&Table> =
+                some.iter().map(|own| &***own).filter(|own| !own.id.is_temporary()).collect();
+            let mut reserved = reserved_values(client, &shared).await?.into_iter();
+            for table in some {
+                let next = match table.id.is_temporary() {
+                    true => self.temporary.sequence_next(table.id),
+                    false => {
+                        let end = reserved.next().expect("one for each shared table");
+                        match client.values_left(table, end) {
+                            // A table that is dropped or changed meanwhile has no rows to read.
+                            Some(next) => match greatest_value(client, table).await {
+                                Ok(greatest) => next.max(greatest.saturating_add(1)),
+                                Err(_) => end,
+                            },
+                            None => end,
+                        }
+                    }
+                };
+                shown.push(next);
+            }
+        }
+        Ok(shown)
+    }
+
     /// Makes the value that the table reserves next at least this one. A definition follows, so this outlives a failure of the power.
     pub async fn raise_auto_increment(&mut self, table: &Table, next: u64) -> Result<(), Refusal> {
         if table.id.is_temporary() {
@@ -153,6 +188,15 @@ impl Client {
         let first = sequence.next;
         sequence.next += count;
         Some(first)
+    }
+
+    /// The first of the values that this worker has left of its block, if the sequence's next block begins at `end`, right behind it:
+    /// then all other blocks are below.
+    fn values_left(&self, table: &Table, end: u64) -> Option<u64> {
+        let sequences = self.shared.sequences.borrow();
+        let sequence = sequences.get(&table.id).filter(|own| own.end == end)?;
+        let next = sequence.next.max(sequence.floor.max(start_of(table)).min(end));
+        (next < end).then_some(next)
     }
 
     /// The size of the block to reserve; None while another session of this worker does it.
@@ -218,6 +262,73 @@ fn used_up() -> Refusal {
         kind: "BIGINT UNSIGNED".into(),
         expression: "AUTO_INCREMENT".into(),
     })
+}
+
+/// The values from which on nothing is reserved, by the rows of the table of sequences.
+async fn reserved_values(client: &Client, tables: &[&Table]) -> Result<Vec<u64>, Refusal> {
+    if tables.is_empty() {
+        return Ok(Vec::new());
+    }
+    let catalogue = client.catalogue();
+    let sequences = catalogue.table_by_id(SEQUENCES).expect("made with the cluster");
+    let layout = sequences.row_layout();
+    let read = |table: &&Table| {
+        let id = ValueRef::UInt(u64::from(table.id.0));
+        let key = types::key::primary_key_of_values(sequences, &[id]).expect("eight bytes");
+        let (lock, filter, columns) = (Lock::None, None, Columns::All);
+        let kind = OpKind::Read { key: Bytes(key), lock, filter, columns };
+        Op { table: SEQUENCES, version: sequences.version, kind }
+    };
+    let batch = Batch { ops: tables.iter().map(read).collect(), commit: true, ..Batch::default() };
+    let result = client.session().execute(batch).await?;
+    assert_eq!(result.results.len(), tables.len());
+    let value = |(table, results): (&&Table, Vec<OpResult>)| match results.first() {
+        Some(OpResult::Row(Some(row))) => match RowView::new(&layout, row).get(1) {
+            ValueRef::UInt(value) => value.max(start_of(table)),
+            other => unreachable!("{other:?} in a BIGINT UNSIGNED column"),
+        },
+        Some(OpResult::Row(None)) => start_of(table),
+        other => unreachable!("{other:?} to a read of few bytes"),
+    };
+    Ok(tables.iter().zip(result.results).map(value).collect())
+}
+
+/// The greatest value in the AUTO_INCREMENT column. Another worker may have written one by hand among those that this worker has left.
+async fn greatest_value(client: &Client, table: &Arc<Table>) -> Result<u64, Refusal> {
+    let Some(column) = table.auto_increment.as_ref().map(|own| own.column) else { return Ok(0) };
+    let leads = |index: &&Index| index.parts[0].column == column;
+    let mut indexes = table.indexes.iter().filter(|index| index.state == IndexState::Public);
+    let Some(index) = indexes.find(leads) else { return Ok(0) };
+    let scan = Scan {
+        index: index.id,
+        ranges: vec![KeyRange::all()],
+        reverse: !index.parts[0].descending,
+        filter: None,
+        output: ScanOutput::Rows { columns: Columns::All, with_keys: true },
+        limit: Some(1),
+        lock: Lock::None,
+        semi_consistent: false,
+        peek: false,
+        resume: None,
+        shard: None,
+    };
+    let mut session = client.session();
+    let options = ScanOptions { ordered: true, ..ScanOptions::default() };
+    let found = match session.scan(table, scan, options).next(&mut session).await {
+        Ok(Some(ScanBatch::Rows(batch))) => {
+            let layout = table.row_layout();
+            match RowView::new(&layout, batch.row(0)).get(usize::from(column)) {
+                ValueRef::UInt(value) => Ok(value),
+                ValueRef::Int(value) => Ok(u64::try_from(value).unwrap_or(0)),
+                _ => Ok(0),
+            }
+        }
+        Ok(Some(ScanBatch::Groups(_))) => unreachable!("the scan asks for rows"),
+        Ok(None) => Ok(0),
+        Err(refusal) => Err(refusal),
+    };
+    session.rollback().await;
+    found
 }
 
 /// Moves the table's next value by `count`; returns its former value.

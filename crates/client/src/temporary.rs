@@ -546,6 +546,7 @@ mod tests {
             parts: vec![IndexPart { column: number, prefix: None, descending: false }],
             comment: String::new(),
             is_generated: false,
+            algorithm: None,
         };
         Table {
             id: TableId(0),
@@ -563,6 +564,7 @@ mod tests {
             constraints: types::Constraints::default(),
             rewriting: Rewriting::default(),
             closed_by: None,
+            options: Vec::new(),
         }
     }
 

@@ -942,6 +942,7 @@ pub fn bootstrap_catalogue() -> Catalogue {
         parts: vec![IndexPart { column, prefix: None, descending: false }],
         comment: String::new(),
         is_generated: false,
+        algorithm: None,
     };
     let primary = index(IndexId(0), "PRIMARY", IndexKind::Primary, 0);
     let table = |id: TableId, name: &str, columns: Vec<Column>, indexes: Vec<Index>| Table {
@@ -960,6 +961,7 @@ pub fn bootstrap_catalogue() -> Catalogue {
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
         closed_by: None,
+        options: Vec::new(),
     };
     let sequences = table(
         SEQUENCES_TABLE,

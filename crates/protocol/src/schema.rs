@@ -199,6 +199,7 @@ pub fn unique_entries_table(table: &Table, index: &Index) -> Table {
             parts,
             comment: String::new(),
             is_generated: false,
+            algorithm: None,
         }],
         collation: table.collation,
         comment: String::new(),
@@ -208,5 +209,6 @@ pub fn unique_entries_table(table: &Table, index: &Index) -> Table {
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
         closed_by: None,
+        options: Vec::new(),
     }
 }

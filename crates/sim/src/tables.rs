@@ -37,6 +37,7 @@ pub fn integers(name: &str, columns: &[&str]) -> Table {
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
         closed_by: None,
+        options: Vec::new(),
     }
 }
 
@@ -82,6 +83,7 @@ pub fn index(name: &str, kind: IndexKind, columns: &[u16]) -> Index {
         parts: columns.iter().map(part).collect(),
         comment: String::new(),
         is_generated: false,
+        algorithm: None,
     }
 }
 

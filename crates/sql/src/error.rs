@@ -80,6 +80,7 @@ pub mod code {
     pub const ER_WRONG_DB_NAME: u16 = 1102;
     pub const ER_WRONG_TABLE_NAME: u16 = 1103;
     pub const ER_UNKNOWN_ERROR: u16 = 1105;
+    pub const ER_WARN_USING_OTHER_HANDLER: u16 = 1266;
     pub const ER_UNKNOWN_STORAGE_ENGINE: u16 = 1286;
     pub const ER_UNKNOWN_TABLE: u16 = 1109;
     pub const ER_FIELD_SPECIFIED_TWICE: u16 = 1110;

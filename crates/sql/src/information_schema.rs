@@ -11,11 +11,12 @@ mod keywords;
 mod nodes;
 mod restart;
 
+use std::collections::BTreeMap;
+
 use types::convert::SqlWarning;
 use types::expr::Coercibility;
 use types::{
-    Charset, Collation, ColumnDefault, ColumnType, IndexKind, IndexState, IntWidth, Table, TableId,
-    Value,
+    Charset, Collation, ColumnType, IndexKind, IndexState, IntWidth, Table, TableId, Value,
 };
 
 use crate::SqlError;
@@ -287,8 +288,16 @@ pub async fn rows(
             let counts = show::row_counts(session).await;
             let mut rows: Vec<Vec<Value>> =
                 VirtualTable::ALL.into_iter().map(system_view_row).collect();
+            let next_values = match session.next_values(visible_tables(&catalogue)).await {
+                Ok(values) => values,
+                Err(error) => {
+                    warnings.push(SqlWarning::warning(error.code, error.message));
+                    BTreeMap::new()
+                }
+            };
             for table in visible_tables(&catalogue) {
-                rows.push(table_row(table, counts.get(&table.id).copied()));
+                let counts = counts.get(&table.id).copied();
+                rows.push(table_row(table, counts, next_values.get(&table.id).copied()));
             }
             rows.extend(catalogue.views.values().map(|view| view_row(view)));
             rows
@@ -412,12 +421,8 @@ fn view_row(view: &types::ViewDefinition) -> Vec<Value> {
     row
 }
 
-fn table_row(table: &Table, counts: Option<(u64, u64)>) -> Vec<Value> {
+fn table_row(table: &Table, counts: Option<(u64, u64)>, next: Option<u64>) -> Vec<Value> {
     let (rows, bytes) = counts.unwrap_or((0, 0));
-    let has_sequence = table
-        .columns
-        .iter()
-        .any(|column| !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement));
     vec![
         text("def"),
         text(&table.database),
@@ -425,23 +430,20 @@ fn table_row(table: &Table, counts: Option<(u64, u64)>) -> Vec<Value> {
         text("BASE TABLE"),
         text(&table.engine),
         number(10),
-        text("Dynamic"),
+        text(show::row_format(table)),
         number(rows),
         number(bytes.checked_div(rows).unwrap_or(0)),
         number(bytes),
         number(0),
         number(0),
         number(0),
-        match &table.auto_increment {
-            Some(sequence) if has_sequence => number(sequence.start),
-            _ => Value::Null,
-        },
+        next.map_or(Value::Null, number),
         Value::Null,
         Value::Null,
         Value::Null,
         text(table.collation.name()),
         Value::Null,
-        text(""),
+        text(show::create_options(table)),
         text(&table.comment),
     ]
 }
@@ -556,12 +558,12 @@ fn statistics_rows(table: &Table, known: Option<&TableStatistics>) -> Vec<Vec<Va
                 text(&index.name),
                 number(number_in_index as u64 + 1),
                 show::key_column(column),
-                text(if part.descending { "D" } else { "A" }),
+                show::index_order(table, index, part),
                 show::cardinality(known, index, number_in_index + 1),
                 part.prefix.map_or(Value::Null, |prefix| number(u64::from(prefix))),
                 Value::Null,
                 text(if column.nullable { "YES" } else { "" }),
-                text("BTREE"),
+                text(show::index_type(table, index)),
                 text(""),
                 text(&index.comment),
                 text("YES"),

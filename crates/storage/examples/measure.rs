@@ -37,6 +37,7 @@ fn sysbench_table() -> Arc<Table> {
         parts: vec![IndexPart { column: id, prefix: None, descending: false }],
         comment: String::new(),
         is_generated: false,
+        algorithm: None,
     };
     Arc::new(Table {
         id: TableId(1),
@@ -56,6 +57,7 @@ fn sysbench_table() -> Arc<Table> {
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
         closed_by: None,
+        options: Vec::new(),
     })
 }
 

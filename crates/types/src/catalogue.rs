@@ -160,6 +160,8 @@ pub struct Table {
     pub rewriting: Rewriting,
     /// No transaction begins to use the table, because ALTER TABLE changes its columns; of the boot of the session that does.
     pub closed_by: Option<Incarnation>,
+    /// Options without an effect here, such as ROW_FORMAT, and their values, as SHOW CREATE TABLE writes both, in its order.
+    pub options: Vec<(String, String)>,
 }
 
 /// Bits of the byte before `unique_of`.
@@ -167,8 +169,9 @@ const TABLE_IS_UNIQUE: u8 = 1;
 const TABLE_HAS_CONSTRAINTS: u8 = 2;
 const TABLE_IS_REWRITTEN: u8 = 4;
 const TABLE_IS_CLOSED: u8 = 8;
+const TABLE_HAS_OPTIONS: u8 = 16;
 
-/// A table without constraints that no ALTER TABLE rewrites has the bytes that it had before there was either.
+/// A table without constraints and options that no ALTER TABLE rewrites has the bytes that it had before there were any.
 impl Wire for Table {
     fn encode(&self, out: &mut Vec<u8>) {
         self.id.encode(out);
@@ -186,7 +189,8 @@ impl Wire for Table {
         let constraints = if self.constraints.is_empty() { 0 } else { TABLE_HAS_CONSTRAINTS };
         let rewritten = if self.rewriting == Rewriting::default() { 0 } else { TABLE_IS_REWRITTEN };
         let closed = if self.closed_by.is_some() { TABLE_IS_CLOSED } else { 0 };
-        (unique | constraints | rewritten | closed).encode(out);
+        let options = if self.options.is_empty() { 0 } else { TABLE_HAS_OPTIONS };
+        (unique | constraints | rewritten | closed | options).encode(out);
         if let Some(of) = &self.unique_of {
             of.encode(out);
         }
@@ -198,6 +202,9 @@ impl Wire for Table {
         }
         if let Some(boot) = &self.closed_by {
             boot.encode(out);
+        }
+        if options != 0 {
+            self.options.encode(out);
         }
     }
     fn decode(input: &mut Reader<'_>) -> Result<Table, WireError> {
@@ -217,9 +224,14 @@ impl Wire for Table {
             constraints: Constraints::default(),
             rewriting: Rewriting::default(),
             closed_by: None,
+            options: Vec::new(),
         };
         let flags = u8::decode(input)?;
-        let known = TABLE_IS_UNIQUE | TABLE_HAS_CONSTRAINTS | TABLE_IS_REWRITTEN | TABLE_IS_CLOSED;
+        let known = TABLE_IS_UNIQUE
+            | TABLE_HAS_CONSTRAINTS
+            | TABLE_IS_REWRITTEN
+            | TABLE_IS_CLOSED
+            | TABLE_HAS_OPTIONS;
         if flags & !known != 0 {
             return Err(WireError::BadTag("table"));
         }
@@ -234,6 +246,9 @@ impl Wire for Table {
         }
         if flags & TABLE_IS_CLOSED != 0 {
             table.closed_by = Some(Wire::decode(input)?);
+        }
+        if flags & TABLE_HAS_OPTIONS != 0 {
+            table.options = Wire::decode(input)?;
         }
         Ok(table)
     }
@@ -440,16 +455,38 @@ pub struct Index {
     pub comment: String,
     /// The table got it for a foreign key: it goes when another key that begins with its columns comes.
     pub is_generated: bool,
+    /// USING, where it was written. All indexes are ordered: descriptions show it, and nothing else reads it.
+    pub algorithm: Option<IndexAlgorithm>,
 }
 
-/// What an index is, with a tag of its own for one that was generated: others have the bytes that they had before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexAlgorithm {
+    BTree,
+    Hash,
+}
+wire_enum!(IndexAlgorithm { 0 => BTree, 1 => Hash });
+
+impl IndexAlgorithm {
+    pub fn name(self) -> &'static str {
+        match self {
+            IndexAlgorithm::BTree => "BTREE",
+            IndexAlgorithm::Hash => "HASH",
+        }
+    }
+}
+
+/// What an index is, with a tag of its own for one that was generated, and one before the kind for USING: others have the bytes that
+/// they had before.
 enum WrittenKind {
     Primary,
     Unique { entries: TableId },
     Ordinary,
     Generated,
+    Using { algorithm: IndexAlgorithm },
 }
-wire_enum!(WrittenKind { 0 => Primary, 1 => Unique { entries }, 2 => Ordinary, 3 => Generated });
+wire_enum!(WrittenKind {
+    0 => Primary, 1 => Unique { entries }, 2 => Ordinary, 3 => Generated, 4 => Using { algorithm },
+});
 
 impl Wire for Index {
     fn encode(&self, out: &mut Vec<u8>) {
@@ -461,6 +498,9 @@ impl Wire for Index {
             IndexKind::Ordinary if self.is_generated => WrittenKind::Generated,
             IndexKind::Ordinary => WrittenKind::Ordinary,
         };
+        if let Some(algorithm) = self.algorithm {
+            WrittenKind::Using { algorithm }.encode(out);
+        }
         kind.encode(out);
         self.state.encode(out);
         self.parts.encode(out);
@@ -468,7 +508,12 @@ impl Wire for Index {
     }
     fn decode(input: &mut Reader<'_>) -> Result<Index, WireError> {
         let (id, name) = (Wire::decode(input)?, Wire::decode(input)?);
-        let (kind, is_generated) = match WrittenKind::decode(input)? {
+        let (algorithm, written) = match WrittenKind::decode(input)? {
+            WrittenKind::Using { algorithm } => (Some(algorithm), WrittenKind::decode(input)?),
+            written => (None, written),
+        };
+        let (kind, is_generated) = match written {
+            WrittenKind::Using { .. } => return Err(WireError::BadTag("index")),
             WrittenKind::Primary => (IndexKind::Primary, false),
             WrittenKind::Unique { entries } => (IndexKind::Unique { entries }, false),
             WrittenKind::Ordinary => (IndexKind::Ordinary, false),
@@ -476,7 +521,7 @@ impl Wire for Index {
         };
         let (state, parts) = (Wire::decode(input)?, Wire::decode(input)?);
         let comment = Wire::decode(input)?;
-        Ok(Index { id, name, kind, state, parts, comment, is_generated })
+        Ok(Index { id, name, kind, state, parts, comment, is_generated, algorithm })
     }
 }
 
@@ -779,6 +824,30 @@ mod tests {
         let mut bytes = column(false, None).to_bytes();
         *bytes.last_mut().expect("it has bytes") = 64;
         assert_eq!(Column::from_bytes(&bytes).err(), Some(WireError::BadTag("column")));
+    }
+
+    /// An index without USING has the bytes that it had before there was USING; with USING it is kept.
+    #[test]
+    fn indexes_keep_using() {
+        let index = |algorithm| Index {
+            id: IndexId(3),
+            name: "k".into(),
+            kind: IndexKind::Ordinary,
+            state: IndexState::Public,
+            parts: vec![IndexPart { column: 1, prefix: None, descending: false }],
+            comment: String::new(),
+            is_generated: false,
+            algorithm,
+        };
+        let plain = index(None).to_bytes();
+        for algorithm in [IndexAlgorithm::BTree, IndexAlgorithm::Hash] {
+            let bytes = index(Some(algorithm)).to_bytes();
+            assert_eq!(bytes.len(), plain.len() + 2);
+            let read = Index::from_bytes(&bytes).expect("written just now");
+            assert_eq!(read.algorithm, Some(algorithm));
+            assert_eq!(Index { algorithm: None, ..read }.to_bytes(), plain);
+        }
+        assert_eq!(Index::from_bytes(&plain).map(|read| read.algorithm), Ok(None));
     }
 
     /// A catalogue without views has the bytes that it had before there were views; views are kept.

@@ -26,8 +26,9 @@ pub mod value;
 pub mod wire;
 
 pub use catalogue::{
-    AutoIncrement, Catalogue, Column, ColumnDefault, Database, Index, IndexKind, IndexPart,
-    IndexState, RowChangeKind, Table, TableState, ViewAlgorithm, ViewCheck, ViewDefinition,
+    AutoIncrement, Catalogue, Column, ColumnDefault, Database, Index, IndexAlgorithm, IndexKind,
+    IndexPart, IndexState, RowChangeKind, Table, TableState, ViewAlgorithm, ViewCheck,
+    ViewDefinition,
 };
 pub use charset::Charset;
 pub use collation::Collation;

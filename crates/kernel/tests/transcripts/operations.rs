@@ -170,6 +170,7 @@ pub fn definition(name: &str) -> Table {
             parts: vec![IndexPart { column: 0, prefix: None, descending: false }],
             comment: String::new(),
             is_generated: false,
+            algorithm: None,
         }],
         collation: Collation::Binary,
         comment: String::new(),
@@ -179,6 +180,7 @@ pub fn definition(name: &str) -> Table {
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
         closed_by: None,
+        options: Vec::new(),
     }
 }
 
@@ -192,6 +194,7 @@ pub fn index_definition() -> Index {
         parts: vec![IndexPart { column: 1, prefix: None, descending: false }],
         comment: String::new(),
         is_generated: false,
+        algorithm: None,
     }
 }
 

@@ -78,7 +78,7 @@ impl Binder<'_> {
             Some(_) => altered.engine,
             None => table.engine.clone(),
         };
-        self.warn_of_new(operations);
+        self.warn_of_new(table, operations);
         keep_generated(table, &mut altered, operations);
         altered.constraints.foreign_keys = kept_keys(table, &altered, &origins, operations)?;
         check_references(self.catalogue, table, &altered, &origins)?;
@@ -89,13 +89,19 @@ impl Binder<'_> {
     }
 
     /// Warns of what the written columns and options ask for.
-    fn warn_of_new(&mut self, operations: &[AlterOperation]) {
+    fn warn_of_new(&mut self, table: &Table, operations: &[AlterOperation]) {
         for operation in operations {
             let (charset, collation, is_national) = match operation {
                 AlterOperation::AddColumn { column, .. }
                 | AlterOperation::ModifyColumn { column, .. }
                 | AlterOperation::ChangeColumn { column, .. } => {
                     let written = &column.data_type;
+            if let AlterOperation::Options(options) = operation
+                && let Some(engine) = &options.engine
+            {
+                // The definition is bound: the engine is one that may be written.
+                let _ = self.engine(engine, &table.name);
+            }
                     (&written.charset, &written.collation, written.is_national)
                 }
                 AlterOperation::Options(options) => (&options.charset, &options.collation, false),
@@ -184,7 +190,8 @@ impl Binder<'_> {
 
 /// The statement that would create the table, with the character sets of all columns, and without foreign keys.
 fn written_definition(table: &Table, offset_seconds: i32) -> Result<ast::CreateTable, SqlError> {
-    let text = create_table_text(table, offset_seconds);
+    let start = table.auto_increment.as_ref().map(|sequence| sequence.start);
+    let text = create_table_text(table, start, offset_seconds);
     let unreadable = || {
         SqlError::new(
             code::ER_INTERNAL_ERROR,

@@ -5,8 +5,8 @@ use types::convert::{ConvertContext, EvalSettings, StoreMode, store_displayed, t
 use types::expr::{EvalContext, NoColumns, eval};
 use types::{
     AutoIncrement, Charset, Collation, Column, ColumnDefault, ColumnType, Incarnation, Index,
-    IndexId, IndexKind, IndexPart, IndexState, IntWidth, NodeId, NumberDisplay, SchemaVersion,
-    Table, TableId, TableState, Value, key, row,
+    IndexAlgorithm, IndexId, IndexKind, IndexPart, IndexState, IntWidth, NodeId, NumberDisplay,
+    SchemaVersion, SqlMode, Table, TableId, TableState, Value, key, row,
 };
 
 use super::Binder;
@@ -61,6 +61,31 @@ const ENGINES: &[(&str, &str)] = &[
     ("SKARV", "Skarv"),
 ];
 
+/// Engines of MySQL 8 for which this engine stands in: all that a table of theirs does, a table of this one does, too. Those of
+/// BLACKHOLE, MERGE and FEDERATED keep no rows of their own, and are unknown here.
+const SUBSTITUTED_ENGINES: &[&str] = &["MYISAM", "ARCHIVE", "CSV"];
+const ENGINE_DEFAULT: &str = "InnoDB";
+
+/// Engines whose indexes may be USING HASH in MySQL 8.
+const ENGINES_WITH_HASH: &[&str] = &["MEMORY", "ndbcluster"];
+
+/// What USING keeps of an index in a table of this engine.
+fn kept_algorithm(engine: &str, written: Option<ast::IndexAlgorithm>) -> Option<IndexAlgorithm> {
+    match written? {
+        ast::IndexAlgorithm::BTree => Some(IndexAlgorithm::BTree),
+        ast::IndexAlgorithm::Hash if ENGINES_WITH_HASH.contains(&engine) => {
+            Some(IndexAlgorithm::Hash)
+        }
+        ast::IndexAlgorithm::Hash | ast::IndexAlgorithm::RTree => None,
+    }
+}
+
+/// USING HASH in a table of an engine without such indexes: note 3502.
+pub fn lacks_algorithm(engine: &str, definition: &ast::IndexDefinition) -> bool {
+    definition.algorithm == Some(ast::IndexAlgorithm::Hash)
+        && kept_algorithm(engine, definition.algorithm).is_none()
+}
+
 /// An engine name as it is kept; 1286 for others.
 pub fn engine_name(written: &str) -> Result<&'static str, SqlError> {
     let upper = written.to_ascii_uppercase();
@@ -72,25 +97,61 @@ pub fn engine_name(written: &str) -> Result<&'static str, SqlError> {
     })
 }
 
-/// Table options that change nothing here and may be given.
-const IGNORED_OPTIONS: &[&str] = &[
-    "ROW_FORMAT",
+/// Table options that change nothing here and are shown where they were written, in the order of SHOW CREATE TABLE.
+const KEPT_OPTIONS: &[&str] = &[
+    "MIN_ROWS",
+    "MAX_ROWS",
     "AVG_ROW_LENGTH",
+    "PACK_KEYS",
+    "STATS_PERSISTENT",
+    "STATS_AUTO_RECALC",
+    "STATS_SAMPLE_PAGES",
     "CHECKSUM",
     "DELAY_KEY_WRITE",
+    "ROW_FORMAT",
     "KEY_BLOCK_SIZE",
-    "MAX_ROWS",
-    "MIN_ROWS",
-    "PACK_KEYS",
-    "STATS_AUTO_RECALC",
-    "STATS_PERSISTENT",
-    "STATS_SAMPLE_PAGES",
-    "COMPRESSION",
-    "ENCRYPTION",
-    "INSERT_METHOD",
-    "NODEGROUP",
-    "STORAGE",
 ];
+
+/// Others that change nothing here and may be given.
+const IGNORED_OPTIONS: &[&str] =
+    &["COMPRESSION", "ENCRYPTION", "INSERT_METHOD", "NODEGROUP", "STORAGE"];
+
+/// Gives a table the written options; 1235 for those that it cannot have.
+pub fn set_options(
+    options: &mut Vec<(String, String)>,
+    written: &[(String, String)],
+) -> Result<(), SqlError> {
+    let place = |name: &str| KEPT_OPTIONS.iter().position(|own| *own == name);
+    for (name, value) in written {
+        if place(name).is_none() {
+            if !IGNORED_OPTIONS.contains(&name.as_str()) {
+                return Err(SqlError::not_supported(format!("table option {name}")));
+            }
+            continue;
+        }
+        options.retain(|(own, _)| own != name);
+        if let Some(value) = kept_value(name, value) {
+            options.push((name.clone(), value));
+        }
+    }
+    options.sort_by_key(|(name, _)| place(name));
+    Ok(())
+}
+
+/// The value of one of [`KEPT_OPTIONS`]. None for one that means what a table without the option has.
+fn kept_value(name: &str, written: &str) -> Option<String> {
+    const ROW_FORMATS: &[&str] = &["DYNAMIC", "COMPACT", "COMPRESSED", "REDUNDANT", "FIXED"];
+    let upper = written.to_ascii_uppercase();
+    match name {
+        "ROW_FORMAT" => ROW_FORMATS.contains(&upper.as_str()).then_some(upper),
+        _ => {
+            let number: u64 = written.parse().ok()?;
+            let zero_means_something =
+                matches!(name, "PACK_KEYS" | "STATS_PERSISTENT" | "STATS_AUTO_RECALC");
+            (0 < number || zero_means_something).then(|| number.to_string())
+        }
+    }
+}
 
 /// The collation of CHARACTER SET and COLLATE clauses; None when neither was written.
 pub fn collation_of(
@@ -199,12 +260,12 @@ impl Binder<'_> {
         check_name(&create.name.name, code::ER_WRONG_TABLE_NAME, "table")?;
         refuse_unsupported(create)?;
         let options = &create.options;
-        for (name, _) in &options.other {
-            if !IGNORED_OPTIONS.contains(&name.as_str()) {
-                return Err(SqlError::not_supported(format!("table option {name}")));
-            }
-        }
-        let engine = engine_name(options.engine.as_deref().unwrap_or("InnoDB"))?;
+        let mut kept_options = Vec::new();
+        set_options(&mut kept_options, &options.other)?;
+        let engine = match &options.engine {
+            Some(written) => self.engine(written, &create.name.name)?,
+            None => ENGINE_DEFAULT,
+        };
         let collation = collation_of(options.charset.as_deref(), options.collation.as_deref())?
             .unwrap_or(database_collation);
         if let Some(charset) = &options.charset {
@@ -237,6 +298,7 @@ impl Binder<'_> {
             constraints: types::Constraints::default(),
             rewriting: types::Rewriting::default(),
             closed_by: None,
+            options: kept_options,
         };
         for column in columns {
             check_name(column.name(), code::ER_WRONG_COLUMN_NAME, "column")?;
@@ -257,6 +319,26 @@ impl Binder<'_> {
         check_partitioning(create, &table)?;
         self.define_expressions(create, columns, &mut table)?;
         Ok(table)
+    }
+
+    /// The engine of a table by its written name. Where another one stands in it warns with 1266; 1286 for an unknown one, unless the
+    /// mode substitutes those, too.
+    pub fn engine(&mut self, written: &str, table: &str) -> Result<&'static str, SqlError> {
+        let unknown = match engine_name(written) {
+            Ok(engine) => return Ok(engine),
+            Err(unknown) => unknown,
+        };
+        if !SUBSTITUTED_ENGINES.contains(&written.to_ascii_uppercase().as_str()) {
+            if self.environment.sql_mode.has(SqlMode::NO_ENGINE_SUBSTITUTION) {
+                return Err(unknown);
+            }
+            self.warn(unknown);
+        }
+        self.warn(SqlError::new(
+            code::ER_WARN_USING_OTHER_HANDLER,
+            format!("Using storage engine {ENGINE_DEFAULT} for table '{table}'"),
+        ));
+        Ok(ENGINE_DEFAULT)
     }
 
     pub fn column_definition(
@@ -449,6 +531,7 @@ impl Binder<'_> {
             }
         }
         let mut primary_comment = String::new();
+        let mut primary_algorithm = None;
         for definition in &create.indexes {
             if definition.kind == ast::IndexKind::Primary {
                 if primary.is_some() {
@@ -472,6 +555,7 @@ impl Binder<'_> {
                     }
                 }
                 primary_comment = definition.comment.clone().unwrap_or_default();
+                primary_algorithm = kept_algorithm(&table.engine, definition.algorithm);
                 primary = Some(parts);
             }
         }
@@ -522,6 +606,7 @@ impl Binder<'_> {
             parts: primary,
             comment: primary_comment,
             is_generated: false,
+            algorithm: primary_algorithm,
         });
         check_key_length(table, &table.indexes[0].parts)?;
         for definition in secondary_keys(create) {
@@ -641,7 +726,9 @@ pub fn index_definition(
     };
     let id = table.indexes.iter().map(|index| index.id.0 + 1).max().unwrap_or(1);
     let state = IndexState::Public;
-    Ok(Index { id: IndexId(id), name, kind, state, parts, comment, is_generated: false })
+    let algorithm = kept_algorithm(&table.engine, definition.algorithm);
+    let id = IndexId(id);
+    Ok(Index { id, name, kind, state, parts, comment, is_generated: false, algorithm })
 }
 
 /// An index without a name is called after its first column, with a number if that is taken.

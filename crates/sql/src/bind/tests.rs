@@ -369,11 +369,11 @@ fn create_table_text_round_trips() {
         "create table t (id bigint unsigned auto_increment, a varchar(20) character set utf8mb4 collate utf8mb4_general_ci default 'it''s', \
          b decimal(10,3) unsigned not null default 1.5, c text, d datetime(3) default now(3) on update now(3), \
          e timestamp null, f binary(4) default 'ab', `odd ``name` int comment 'say \\'x\\'', g float, h tinyblob, \
-         primary key (id), unique key (a), key two (b desc, id), key (c(12)) comment 'prefix') \
-         auto_increment = 50 comment = 'a ''table'''",
+         primary key (id), unique key (a), key two (b desc, id) using btree, key (c(12)) comment 'prefix', \
+         key three using hash (id)) auto_increment = 50 row_format = compact max_rows 7 min_rows 0 comment = 'a ''table'''",
     ]);
     let table = first.table("test", "t").expect("made");
-    let text = crate::show::create_table_text(table, 0);
+    let text = crate::show::create_table_text(table, Some(50), 0);
     for part in [
         "`id` bigint unsigned NOT NULL AUTO_INCREMENT,",
         "`a` varchar(20) CHARACTER SET utf8mb4",
@@ -387,15 +387,16 @@ fn create_table_text_round_trips() {
         "`h` tinyblob,",
         "PRIMARY KEY (`id`),",
         "UNIQUE KEY `a` (`a`),",
-        "KEY `two` (`b` DESC,`id`),",
+        "KEY `two` (`b` DESC,`id`) USING BTREE,",
+        "KEY `three` (`id`)",
         "KEY `c` (`c`(12)) COMMENT 'prefix'",
-        "ENGINE=InnoDB AUTO_INCREMENT=50 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='a ''table'''",
+        "ENGINE=InnoDB AUTO_INCREMENT=50 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci MAX_ROWS=7 ROW_FORMAT=COMPACT COMMENT='a ''table'''",
     ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     let again = catalogue(&[&text]);
     let again = again.table("test", "t").expect("made again");
-    assert_eq!(crate::show::create_table_text(again, 0), text);
+    assert_eq!(crate::show::create_table_text(again, Some(50), 0), text);
 }
 
 /// The deepest statements that the parser takes go through binder, wire form and evaluation on the stack that statements

@@ -11,12 +11,12 @@ use types::{
 };
 
 use super::Session;
-use crate::bind::Binder;
 use crate::bind::alter::{check_default_changes, check_expressions, position_of};
 use crate::bind::functional;
 use crate::bind::table::{
-    check_key_length, check_name, check_row_size, check_table_comment, collation_of, engine_name,
+    check_key_length, check_name, check_row_size, check_table_comment, collation_of,
 };
+use crate::bind::{self, Binder};
 use crate::error::{SqlError, code};
 use crate::parser::ast::{self, AlterOperation, ColumnPosition, DefaultClause};
 
@@ -25,6 +25,8 @@ pub(super) struct Described {
     columns: Vec<Column>,
     collation: Collation,
     comment: String,
+    engine: String,
+    options: Vec<(String, String)>,
     auto_increment: Option<AutoIncrement>,
 }
 
@@ -34,6 +36,8 @@ impl Described {
             columns: table.columns.clone(),
             collation: table.collation,
             comment: table.comment.clone(),
+            engine: table.engine.clone(),
+            options: table.options.clone(),
             auto_increment: table.auto_increment.clone(),
         }
     }
@@ -45,6 +49,8 @@ impl Described {
         table.columns.clone_from(&self.columns);
         table.collation = self.collation;
         table.comment.clone_from(&self.comment);
+        table.engine.clone_from(&self.engine);
+        table.options.clone_from(&self.options);
         table.auto_increment.clone_from(&self.auto_increment);
         Ok(())
     }
@@ -52,6 +58,8 @@ impl Described {
         self.columns.to_bytes() == other.columns.to_bytes()
             && self.collation == other.collation
             && self.comment == other.comment
+            && self.engine == other.engine
+            && self.options == other.options
             && self.auto_increment.to_bytes() == other.auto_increment.to_bytes()
     }
 }
@@ -252,11 +260,9 @@ fn set_options(
     options: &ast::TableOptions,
 ) -> Result<(), SqlError> {
     if let Some(engine) = &options.engine {
-        engine_name(engine)?;
+        table.engine = binder.engine(engine, &table.name)?.to_owned();
     }
-    if let Some((name, _)) = options.other.first() {
-        return Err(SqlError::not_supported(format!("ALTER TABLE of table option {name}")));
-    }
+    bind::table::set_options(&mut table.options, &options.other)?;
     if let (Some(start), Some(sequence)) = (options.auto_increment, &mut table.auto_increment) {
         sequence.start = start.max(1);
     }

@@ -8,7 +8,7 @@ use types::{Column, IndexKind, Table};
 
 use super::Session;
 use super::schema::check_sequence;
-use crate::bind::table::{check_name, index_definition};
+use crate::bind::table::{check_name, index_definition, lacks_algorithm};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
 use crate::execute::write::{joined_entry, replaces_generated};
@@ -28,6 +28,7 @@ impl Session {
         let mut steps = AlterSteps::default();
         let mut planned = (**table).clone();
         let index = plan_index(&mut planned, definition, &mut steps)?;
+        self.note_algorithms(&planned.engine, [definition]);
         self.warn_of_twin(&planned, &planned.indexes, &index);
         steps.added.push(index);
         self.add_indexes(table, &steps).await?;
@@ -75,6 +76,19 @@ impl Session {
                 ),
             );
             self.note(WarningLevel::Warning, error);
+        }
+    }
+
+    /// 3502 for each index USING HASH in a table of an engine that has none.
+    pub(super) fn note_algorithms<'d>(
+        &mut self,
+        engine: &str,
+        indexes: impl IntoIterator<Item = &'d ast::IndexDefinition>,
+    ) {
+        for _ in indexes.into_iter().filter(|index| lacks_algorithm(engine, index)) {
+            let message = "This storage engine does not support the HASH index algorithm, storage engine default was used \
+                           instead.";
+            self.note(WarningLevel::Note, SqlError::new(3502, message));
         }
     }
 

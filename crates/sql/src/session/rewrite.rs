@@ -120,6 +120,11 @@ impl Session {
         let altered = binder.altered_table(table, operations, &now)?;
         let warnings = binder.into_warnings();
         warnings.into_iter().for_each(|warning| self.push_condition(warning));
+        let added = operations.iter().filter_map(|operation| match operation {
+            AlterOperation::AddIndex(index) => Some(&**index),
+            _ => None,
+        });
+        self.note_algorithms(&altered.table.engine, added);
         for (position, index) in altered.table.indexes.iter().enumerate() {
             if table.index_named(&index.name).is_none() {
                 self.warn_of_twin(&altered.table, &altered.table.indexes[..position], index);

@@ -328,6 +328,7 @@ impl Session {
         let mut table = binder.table_definition(create, database, collation)?;
         let warnings = binder.into_warnings();
         warnings.into_iter().for_each(|warning| self.push_condition(warning));
+        self.note_algorithms(&table.engine, &create.indexes);
         self.key_context(catalogue).add_all(&mut table, &create.foreign_keys)?;
         for (position, index) in table.indexes.iter().enumerate() {
             self.warn_of_twin(&table, &table.indexes[..position], index);
@@ -537,6 +538,7 @@ impl Session {
             let refused = match operation {
                 A::AddIndex(definition) => {
                     let index = plan_index(&mut planned, definition, &mut steps)?;
+                    self.note_algorithms(&planned.engine, [&**definition]);
                     self.warn_of_twin(&planned, &planned.indexes, &index);
                     planned.indexes.push(index.clone());
                     steps.added.push(index);

@@ -88,8 +88,9 @@ pub fn create_database_text(name: &str, collation: Collation, if_not_exists: boo
     )
 }
 
-/// SHOW CREATE TABLE in a session whose time zone is this far east of UTC.
-pub fn create_table_text(table: &Table, offset_seconds: i32) -> String {
+/// SHOW CREATE TABLE in a session whose time zone is this far east of UTC. `next`: the value that the table's AUTO_INCREMENT column
+/// gets next.
+pub fn create_table_text(table: &Table, next: Option<u64>, offset_seconds: i32) -> String {
     let mut lines: Vec<String> = Vec::new();
     for column in table.columns.iter().filter(|column| !column.hidden) {
         lines.push(column_text(table, column, offset_seconds));
@@ -109,24 +110,26 @@ pub fn create_table_text(table: &Table, offset_seconds: i32) -> String {
         let _ = writeln!(text, "  {line}{comma}");
     }
     let _ = write!(text, ") ENGINE={}", table.engine);
-    let shows_sequence = table
-        .columns
-        .iter()
-        .any(|column| !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement));
-    if let Some(sequence) = &table.auto_increment
-        && shows_sequence
-        && 1 < sequence.start
-    {
-        let _ = write!(text, " AUTO_INCREMENT={}", sequence.start);
+    if let Some(next) = next.filter(|next| 1 < *next && shows_sequence(table)) {
+        let _ = write!(text, " AUTO_INCREMENT={next}");
     }
     let _ = write!(text, " DEFAULT CHARSET={}", table.collation.charset_name());
     if !table.collation.is_default() || table.collation.charset_name() == "utf8mb4" {
         let _ = write!(text, " COLLATE={}", table.collation.name());
     }
+    for (name, value) in &table.options {
+        let _ = write!(text, " {name}={value}");
+    }
     if !table.comment.is_empty() {
         let _ = write!(text, " COMMENT={}", literal(&table.comment));
     }
     text
+}
+
+/// Has the table an AUTO_INCREMENT column that users see?
+pub fn shows_sequence(table: &Table) -> bool {
+    let is_counter = |column: &Column| matches!(column.default, ColumnDefault::AutoIncrement);
+    table.columns.iter().any(|column| !column.hidden && is_counter(column))
 }
 
 fn column_text(table: &Table, column: &Column, offset_seconds: i32) -> String {
@@ -239,6 +242,9 @@ fn index_text(table: &Table, index: &Index) -> String {
         IndexKind::Unique { .. } => format!("UNIQUE KEY {} ({parts})", quoted(&index.name)),
         IndexKind::Ordinary => format!("KEY {} ({parts})", quoted(&index.name)),
     };
+    if let Some(algorithm) = index.algorithm {
+        let _ = write!(text, " USING {}", algorithm.name());
+    }
     if !index.comment.is_empty() {
         let _ = write!(text, " COMMENT {}", literal(&index.comment));
     }

@@ -17,13 +17,14 @@ mod explain_joined;
 pub mod view;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use client::{Report, ReportRequest};
 use types::convert::WarningLevel;
 use types::expr::{Coercibility, ResultType};
 use types::{
-    Charset, Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, NumberDisplay,
-    TableId, Value,
+    Charset, Collation, Column, ColumnDefault, ColumnType, IndexAlgorithm, IndexKind, IntWidth,
+    NumberDisplay, TableId, Value,
 };
 
 use crate::ColumnInfo;
@@ -32,6 +33,7 @@ use crate::bind::table::is_unfinished;
 use crate::bind::view::find_view;
 use crate::bind::{Binder, find_table};
 use crate::error::{SqlError, code};
+use crate::execute::write::sequence::{generated_value, sequence_value};
 use crate::information_schema::{self, VirtualTable, activity, shown_indexes};
 use crate::parser::ast;
 use crate::server::Counters;
@@ -274,11 +276,10 @@ impl Session {
                     return self.show_create_view(view);
                 }
                 let table = self.shown_table(name)?;
+                let next = self.next_values([&table]).await?.get(&table.id).copied();
+                let offset = self.settings.time_zone_offset_seconds;
                 let mut answer = Table::of_texts(&["Table", "Create Table"]);
-                answer.push_texts(&[
-                    &table.name,
-                    &create_table_text(&table, self.settings.time_zone_offset_seconds),
-                ]);
+                answer.push_texts(&[&table.name, &create_table_text(&table, next, offset)]);
                 Ok(answer)
             }
             S::CreateDatabase { name, if_not_exists } => {
@@ -545,6 +546,24 @@ impl Session {
         }
     }
 
+    /// The values that the AUTO_INCREMENT columns of the tables get next, of those that have one.
+    pub(crate) async fn next_values<'t>(
+        &mut self,
+        tables: impl IntoIterator<Item = &'t Arc<types::Table>>,
+    ) -> Result<BTreeMap<TableId, u64>, SqlError> {
+        let tables: Vec<&Arc<types::Table>> =
+            tables.into_iter().filter(|table| create::shows_sequence(table)).collect();
+        let shown = self.client.auto_increment_shown(&tables).await;
+        let shown = shown.map_err(|refusal| self.refused(refusal).error)?;
+        let next = |(table, next): (&&Arc<types::Table>, u64)| {
+            let sequence = table.auto_increment.as_ref();
+            let column = &table.columns[usize::from(sequence.map_or(0, |own| own.column))];
+            let next = sequence_value(&generated_value(next, &column.column_type));
+            (table.id, next)
+        };
+        Ok(tables.iter().zip(shown).map(next).collect())
+    }
+
     fn shown_database(&self, name: Option<&str>) -> Result<String, SqlError> {
         match name {
             Some(name) => self.known_database(name),
@@ -615,38 +634,34 @@ impl Session {
         let mut answer = Table::of_texts(&titles);
         let counts = row_counts(self).await;
         let catalogue = self.catalogue();
-        let tables =
-            catalogue.database(&database).map(|own| own.tables.clone()).unwrap_or_default();
-        for id in tables.values() {
-            let Some(table) = catalogue.table_by_id(*id) else { continue };
+        let tables: Vec<&Arc<types::Table>> = match catalogue.database(&database) {
+            Some(own) => own.tables.values().filter_map(|id| catalogue.table_by_id(*id)).collect(),
+            None => Vec::new(),
+        };
+        let next_values = self.next_values(tables.iter().copied()).await?;
+        for table in tables {
             if is_unfinished(&table.name) {
                 continue;
             }
-            let (rows, bytes) = counts.get(id).copied().unwrap_or((0, 0));
-            let has_sequence = table.columns.iter().any(|column| {
-                !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement)
-            });
+            let (rows, bytes) = counts.get(&table.id).copied().unwrap_or((0, 0));
             answer.push(vec![
                 text(&table.name),
                 text(&table.engine),
                 number(10),
-                text("Dynamic"),
+                text(row_format(table)),
                 number(rows),
                 number(bytes.checked_div(rows).unwrap_or(0)),
                 number(bytes),
                 number(0),
                 number(0),
                 number(0),
-                match &table.auto_increment {
-                    Some(sequence) if has_sequence => number(sequence.start),
-                    _ => Value::Null,
-                },
+                next_values.get(&table.id).map_or(Value::Null, |next| number(*next)),
                 Value::Null,
                 Value::Null,
                 Value::Null,
                 text(table.collation.name()),
                 Value::Null,
-                text(""),
+                text(create_options(table)),
                 text(&table.comment),
             ]);
         }
@@ -833,12 +848,12 @@ fn index_table(table: &types::Table, known: Option<&TableStatistics>) -> Table {
                 text(&index.name),
                 number(position as u64 + 1),
                 key_column(column),
-                text(if part.descending { "D" } else { "A" }),
+                index_order(table, index, part),
                 cardinality(known, index, position + 1),
                 part.prefix.map_or(Value::Null, |prefix| number(u64::from(prefix))),
                 Value::Null,
                 text(if column.nullable { "YES" } else { "" }),
-                text("BTREE"),
+                text(index_type(table, index)),
                 text(""),
                 text(&index.comment),
                 text("YES"),
@@ -850,6 +865,43 @@ fn index_table(table: &types::Table, known: Option<&TableStatistics>) -> Table {
 }
 
 /// The column of a key part; NULL for one that is an expression.
+/// INDEX_TYPE. MEMORY, whose name a table keeps, has indexes USING HASH where nothing else is written.
+pub fn index_type(table: &types::Table, index: &types::Index) -> &'static str {
+    match index.algorithm {
+        Some(algorithm) => algorithm.name(),
+        None if table.engine == "MEMORY" => IndexAlgorithm::Hash.name(),
+        None => IndexAlgorithm::BTree.name(),
+    }
+}
+
+/// COLLATION of a key part: A or D, and NULL in an index that is described as not ordered.
+pub fn index_order(table: &types::Table, index: &types::Index, part: &types::IndexPart) -> Value {
+    match index_type(table, index) {
+        "HASH" => Value::Null,
+        _ => text(if part.descending { "D" } else { "A" }),
+    }
+}
+
+/// ROW_FORMAT of a table, of which InnoDB has no FIXED one.
+pub fn row_format(table: &types::Table) -> &'static str {
+    let written = table.options.iter().find(|(name, _)| name == "ROW_FORMAT");
+    match written.map(|(_, value)| value.as_str()) {
+        Some("COMPACT") => "Compact",
+        Some("COMPRESSED") => "Compressed",
+        Some("REDUNDANT") => "Redundant",
+        _ => "Dynamic",
+    }
+}
+
+/// CREATE_OPTIONS of a table.
+pub fn create_options(table: &types::Table) -> String {
+    let option = |(name, value): &(String, String)| match name.as_str() {
+        "KEY_BLOCK_SIZE" => format!("{name}={value}"),
+        _ => format!("{}={value}", name.to_ascii_lowercase()),
+    };
+    table.options.iter().map(option).collect::<Vec<String>>().join(" ")
+}
+
 pub fn key_column(column: &Column) -> Value {
     if column.is_functional() { Value::Null } else { text(&column.name) }
 }
@@ -910,6 +962,7 @@ fn described_table(database: String, name: String, columns: Vec<Column>) -> type
             comment: String::new(),
             is_generated: false,
         }],
+            algorithm: None,
         collation: Collation::default(),
         comment: String::new(),
         engine: String::new(),
@@ -919,4 +972,5 @@ fn described_table(database: String, name: String, columns: Vec<Column>) -> type
         rewriting: types::Rewriting::default(),
         closed_by: None,
     }
+        options: Vec::new(),
 }

@@ -42,7 +42,16 @@ pub(super) fn index(id: u16, columns: &[(u16, bool)]) -> Index {
         .collect();
     let state = if id == 0 { IndexState::Public } else { IndexState::Building };
     let (name, comment) = (format!("i{id}"), String::new());
-    Index { id: IndexId(id), name, kind, state, parts, comment, is_generated: false }
+    Index {
+        id: IndexId(id),
+        name,
+        kind,
+        state,
+        parts,
+        comment,
+        is_generated: false,
+        algorithm: None,
+    }
 }
 /// `t (id int primary key, k int, s varchar(700), pad mediumblob)` with the given secondary indexes.
 pub(super) fn table(secondary: Vec<Index>) -> Arc<Table> {
@@ -71,6 +80,7 @@ pub(super) fn table(secondary: Vec<Index>) -> Arc<Table> {
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
         closed_by: None,
+        options: Vec::new(),
     })
 }
 

@@ -54,6 +54,7 @@ fn index(id: u16, kind: IndexKind, columns: &[u16]) -> Index {
         parts: columns.iter().map(part).collect(),
         comment: String::new(),
         is_generated: false,
+        algorithm: None,
     }
 }
 /// id INT primary key, name VARCHAR(20), added INT NOT NULL DEFAULT 7 (later), other INT NULL (later).
@@ -83,6 +84,7 @@ fn table() -> Table {
         constraints: crate::Constraints::default(),
         rewriting: crate::Rewriting::default(),
         closed_by: None,
+        options: Vec::new(),
     }
 }
 

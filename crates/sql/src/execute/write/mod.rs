@@ -27,7 +27,7 @@ mod foreign_key;
 mod refused;
 mod row_keys;
 mod rules;
-mod sequence;
+pub mod sequence;
 mod shipped;
 mod values;
 
