@@ -12,6 +12,7 @@ use types::{
 
 use super::Binder;
 use super::column_expression::{Owner, named_columns};
+use super::constraint::check_follows_no_parent;
 use super::functional::dependent;
 use super::table::collation_of;
 use crate::error::{SqlError, code};
@@ -56,6 +57,7 @@ impl Binder<'_> {
         let mut create = written_definition(table, self.session.time_zone_offset_seconds())?;
         let mut columns = edited_columns(table, &mut create, operations)?;
         check_expressions(table, operations)?;
+        check_replaced_columns(table, operations)?;
         drop_indexes(&mut create, table, operations)?;
         edit_options(&mut create, operations)?;
         convert_charset(&mut columns, &mut create, table, operations)?;
@@ -81,6 +83,9 @@ impl Binder<'_> {
         self.warn_of_new(table, operations);
         keep_generated(table, &mut altered, operations);
         altered.constraints.foreign_keys = kept_keys(table, &altered, &origins, operations)?;
+        for check in &altered.constraints.checks {
+            check_follows_no_parent(&altered, check)?;
+        }
         check_references(self.catalogue, table, &altered, &origins)?;
         let (sources, zero_date) = self.sources(table, &altered, &origins, now)?;
         let keeps_keys = keeps_keys(table, &altered, &sources);
@@ -91,17 +96,17 @@ impl Binder<'_> {
     /// Warns of what the written columns and options ask for.
     fn warn_of_new(&mut self, table: &Table, operations: &[AlterOperation]) {
         for operation in operations {
-            let (charset, collation, is_national) = match operation {
-                AlterOperation::AddColumn { column, .. }
-                | AlterOperation::ModifyColumn { column, .. }
-                | AlterOperation::ChangeColumn { column, .. } => {
-                    let written = &column.data_type;
             if let AlterOperation::Options(options) = operation
                 && let Some(engine) = &options.engine
             {
                 // The definition is bound: the engine is one that may be written.
                 let _ = self.engine(engine, &table.name);
             }
+            let (charset, collation, is_national) = match operation {
+                AlterOperation::AddColumn { column, .. }
+                | AlterOperation::ModifyColumn { column, .. }
+                | AlterOperation::ChangeColumn { column, .. } => {
+                    let written = &column.data_type;
                     (&written.charset, &written.collation, written.is_national)
                 }
                 AlterOperation::Options(options) => (&options.charset, &options.collation, false),
@@ -220,8 +225,9 @@ fn written_definition(table: &Table, offset_seconds: i32) -> Result<ast::CreateT
             written.data_type.length = own.display.width.map(u64::from);
         }
     }
+    // They keep their names: keys that come get others.
     for index in &mut create.indexes {
-        index.columns_before = create.columns.len();
+        index.columns_before = 0;
     }
     for check in &mut create.checks {
         check.columns_before = create.columns.len();
@@ -242,6 +248,30 @@ pub fn position_of(table: &Table, name: &str) -> Result<usize, SqlError> {
     let position =
         columns.position(|column| !column.hidden && column.name.eq_ignore_ascii_case(name));
     position.ok_or_else(|| SqlError::unknown_column(name, &table.name))
+}
+
+/// 1235 for a column of a key that goes while another one of its name comes: in MySQL the key stays, with the length that it had in the
+/// old column.
+fn check_replaced_columns(table: &Table, operations: &[AlterOperation]) -> Result<(), SqlError> {
+    let dropped = dropped_columns(table, operations);
+    let is_key = |place: &usize| {
+        let mut parts = table.indexes.iter().flat_map(|index| &index.parts);
+        parts.any(|part| usize::from(part.column) == *place)
+    };
+    let comes_again = |place: &usize| {
+        operations.iter().any(|operation| match operation {
+            AlterOperation::AddColumn { column, .. } => {
+                column.name.eq_ignore_ascii_case(&table.columns[*place].name)
+            }
+            _ => false,
+        })
+    };
+    match dropped.into_iter().any(|place| is_key(&place) && comes_again(&place)) {
+        true => Err(SqlError::not_supported(
+            "ALTER TABLE that replaces a column of a key by one of the same name",
+        )),
+        false => Ok(()),
+    }
 }
 
 fn dropped_columns(table: &Table, operations: &[AlterOperation]) -> Vec<usize> {
@@ -674,7 +704,6 @@ fn name_key_columns(create: &mut ast::CreateTable, columns: &[Edited], table: &T
                 None => false,
             }
         });
-        index.columns_before = columns.len();
     }
     create.indexes.retain(|index| !index.parts.is_empty());
 }

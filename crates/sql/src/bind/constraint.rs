@@ -9,6 +9,7 @@ use super::column_expression::{Owner, is_condition, named_columns, written_expre
 use super::table::NewColumn;
 use crate::error::{SqlError, code};
 use crate::parser::ast;
+use crate::show::quoted;
 
 /// Characters of a constraint's name.
 const NAME_LENGTH_MAX: usize = 64;
@@ -195,4 +196,25 @@ fn check_primary_key(table: &Table) -> Result<(), SqlError> {
         3106,
         "'Defining a virtual generated column as primary key' is not supported for generated columns.",
     ))
+}
+
+/// 3823 for a CHECK of columns that follow a parent, which are changed without it.
+pub fn check_follows_no_parent(table: &Table, check: &Check) -> Result<(), SqlError> {
+    let keys = table.constraints.foreign_keys.iter().filter(|key| key.changes_children());
+    for key in keys {
+        for column in &key.columns {
+            let name = &table.columns[usize::from(*column)].name;
+            if check.expression.text.contains(&quoted(name)) {
+                return Err(SqlError::new(
+                    3823,
+                    format!(
+                        "Column '{name}' cannot be used in a check constraint '{}': needed in a foreign key constraint '{}' \
+                         referential action.",
+                        check.name, key.name
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
 }

@@ -148,9 +148,17 @@ fn check_columns(table: &Table, parent: &Table, key: &ForeignKey) -> Result<(), 
             ));
         };
         let referenced = &parent.columns[position];
-        if !are_compatible(&own.column_type, &referenced.column_type) {
-            return Err(incompatible(own, referenced, name));
+        if are_compatible(&own.column_type, &referenced.column_type) {
+            continue;
         }
+        return Err(match are_of_one_kind(&own.column_type, &referenced.column_type) {
+            true => SqlError::not_supported(format!(
+                "FOREIGN KEY of {} to {}",
+                own.type_name(),
+                referenced.type_name()
+            )),
+            false => incompatible(own, referenced, name),
+        });
     }
     let positions = key.parent_columns.iter().filter_map(|own| parent.column_named(own));
     let positions: Vec<u16> = positions.filter_map(|own| u16::try_from(own).ok()).collect();
@@ -196,6 +204,22 @@ fn are_compatible(own: &ColumnType, referenced: &ColumnType) -> bool {
         (T::Varbinary { .. }, T::Varbinary { .. }) => true,
         (a, b) => a == b && !matches!(a, T::Text { .. } | T::Blob { .. }),
     }
+}
+
+/// Does InnoDB keep values of both types in the same way? It compares their bytes, whatever they mean: MySQL takes a foreign key between
+/// such types.
+fn are_of_one_kind(own: &ColumnType, referenced: &ColumnType) -> bool {
+    use ColumnType as T;
+    let is_of_bytes = |column_type: &ColumnType| match column_type {
+        T::Binary { .. } | T::Varbinary { .. } | T::Bit { .. } | T::Decimal { .. } => true,
+        other => matches!(other, T::Time { .. } | T::DateTime { .. } | T::Timestamp { .. }),
+    };
+    let text = |column_type: &ColumnType| match *column_type {
+        T::Char { collation, .. } | T::Varchar { collation, .. } => Some(collation),
+        _ => None,
+    };
+    let is_same_text = text(own).is_some() && text(own) == text(referenced);
+    is_same_text || is_of_bytes(own) && is_of_bytes(referenced)
 }
 
 fn check_set_null(table: &Table, key: &ForeignKey) -> Result<(), SqlError> {

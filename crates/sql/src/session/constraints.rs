@@ -13,7 +13,9 @@ use types::{Check, IndexKind, Table, TableId, Value};
 
 use super::Session;
 use crate::bind::Binder;
-use crate::bind::constraint::{NewCheck, check_name_length, duplicate_check};
+use crate::bind::constraint::{
+    NewCheck, check_follows_no_parent, check_name_length, duplicate_check,
+};
 use crate::error::SqlError;
 use crate::execute::Failure;
 use crate::parser::ast::{self, AlterOperation};
@@ -59,27 +61,6 @@ fn replace_checks(table: &mut Table, from: &[Check], to: &[Check]) -> Result<(),
         return Err(SqlError::definition_changed());
     }
     table.constraints.checks = to.to_vec();
-    Ok(())
-}
-
-/// 3823 for a CHECK of columns that follow a parent, which are changed without it.
-fn check_follows_no_parent(table: &Table, check: &Check) -> Result<(), SqlError> {
-    let keys = table.constraints.foreign_keys.iter().filter(|key| key.changes_children());
-    for key in keys {
-        for column in &key.columns {
-            let name = &table.columns[usize::from(*column)].name;
-            if check.expression.text.contains(&quoted(name)) {
-                return Err(SqlError::new(
-                    3823,
-                    format!(
-                        "Column '{name}' cannot be used in a check constraint '{}': needed in a foreign key constraint '{}' \
-                         referential action.",
-                        check.name, key.name
-                    ),
-                ));
-            }
-        }
-    }
     Ok(())
 }
 
