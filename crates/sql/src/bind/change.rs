@@ -464,7 +464,9 @@ fn read_hex_as_numbers(select: &mut SelectPlan, columns: &[u16], table: &Table) 
         return;
     }
     for (item, column) in select.items.iter_mut().zip(columns) {
-        if table.columns[usize::from(*column)].column_type.is_numeric() {
+        // A BIT takes the bytes as they are.
+        let column_type = &table.columns[usize::from(*column)].column_type;
+        if column_type.is_numeric() && !matches!(column_type, ColumnType::Bit { .. }) {
             read_hex_as_number(&mut item.expr);
         }
     }

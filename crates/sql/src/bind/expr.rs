@@ -21,7 +21,10 @@ impl Binder<'_> {
     pub fn bound(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Bound, SqlError> {
         let first = self.slots.len();
         self.is_split = matches!(expr, ast::Expr::And(_)) && scope.place == "where clause";
-        let expr = self.expr(expr, scope)?;
+        let mut expr = self.expr(expr, scope)?;
+        if scope.place == "where clause" {
+            rewrite::find_zero_dates(&mut expr, scope.relations);
+        }
         if !expr.check(usize::MAX, usize::MAX) {
             return Err(SqlError::new(
                 code::ER_STACK_OVERRUN_NEED_MORE,

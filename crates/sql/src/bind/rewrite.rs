@@ -2,8 +2,11 @@
 //!
 //! The trees are bounded in height by the parser, so plain recursion is safe.
 
-use types::Expr;
+use types::expr::BinaryOp;
 use types::wire::Wire;
+use types::{ColumnType, Date, DateTime, Expr, Value};
+
+use super::names::Relations;
 
 /// Calls `visit` for `expr`'s direct operands.
 pub fn for_each_child<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
@@ -181,4 +184,27 @@ pub fn and_of(mut terms: Vec<Expr>) -> Option<Expr> {
         1 => terms.pop(),
         _ => Some(Expr::And(terms)),
     }
+}
+
+/// IS NULL of a DATE or DATETIME that is NOT NULL finds the zero date, as in MySQL, where a condition has it as one of its terms.
+pub fn find_zero_dates(expr: &mut Expr, relations: &Relations) {
+    let number = match expr {
+        Expr::And(terms) | Expr::Or(terms) => {
+            terms.iter_mut().for_each(|term| find_zero_dates(term, relations));
+            return;
+        }
+        Expr::IsNull(operand, false) => match **operand {
+            Expr::Column(number) if usize::from(number) < relations.column_count() => number,
+            _ => return,
+        },
+        _ => return,
+    };
+    let column = relations.column(usize::from(number));
+    let zero = match column.column_type {
+        ColumnType::Date if !column.nullable => Value::Date(Date::ZERO),
+        ColumnType::DateTime { .. } if !column.nullable => Value::DateTime(DateTime::ZERO),
+        _ => return,
+    };
+    let (column, zero) = (Box::new(Expr::Column(number)), Box::new(Expr::Const(zero)));
+    *expr = Expr::Binary(BinaryOp::Equal, column, zero);
 }

@@ -543,7 +543,8 @@ fn double_text(value: ValueRef<'_>, limit: Limit) -> Result<String, String> {
         Limit::Bytes(_) => return Ok(to_text(value).into_owned()),
     };
     format_double_within(number, width).ok_or_else(|| {
-        let mut text = to_text(ValueRef::Double(number)).into_owned();
+        // One digit and the exponent, cut off.
+        let mut text = format!("{number:.0e}");
         text.truncate(width);
         text
     })
