@@ -169,6 +169,7 @@ pub struct Counters {
     pub com_insert: AtomicU64,
     pub com_update: AtomicU64,
     pub com_delete: AtomicU64,
+    pub com_load: AtomicU64,
     pub com_commit: AtomicU64,
     pub com_rollback: AtomicU64,
     pub errors: AtomicU64,

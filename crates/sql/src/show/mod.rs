@@ -684,6 +684,7 @@ impl Session {
             ("Com_commit", total(|own| &own.com_commit)),
             ("Com_delete", total(|own| &own.com_delete)),
             ("Com_insert", total(|own| &own.com_insert)),
+            ("Com_load", total(|own| &own.com_load)),
             ("Com_rollback", total(|own| &own.com_rollback)),
             ("Com_select", total(|own| &own.com_select)),
             ("Com_update", total(|own| &own.com_update)),
@@ -864,7 +865,6 @@ fn index_table(table: &types::Table, known: Option<&TableStatistics>) -> Table {
     answer
 }
 
-/// The column of a key part; NULL for one that is an expression.
 /// INDEX_TYPE. MEMORY, whose name a table keeps, has indexes USING HASH where nothing else is written.
 pub fn index_type(table: &types::Table, index: &types::Index) -> &'static str {
     match index.algorithm {
@@ -902,6 +902,7 @@ pub fn create_options(table: &types::Table) -> String {
     table.options.iter().map(option).collect::<Vec<String>>().join(" ")
 }
 
+/// The column of a key part; NULL for one that is an expression.
 pub fn key_column(column: &Column) -> Value {
     if column.is_functional() { Value::Null } else { text(&column.name) }
 }
@@ -961,8 +962,8 @@ fn described_table(database: String, name: String, columns: Vec<Column>) -> type
             parts: Vec::new(),
             comment: String::new(),
             is_generated: false,
-        }],
             algorithm: None,
+        }],
         collation: Collation::default(),
         comment: String::new(),
         engine: String::new(),
@@ -971,6 +972,6 @@ fn described_table(database: String, name: String, columns: Vec<Column>) -> type
         constraints: types::Constraints::default(),
         rewriting: types::Rewriting::default(),
         closed_by: None,
-    }
         options: Vec::new(),
+    }
 }

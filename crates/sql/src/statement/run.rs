@@ -216,6 +216,7 @@ impl Session {
                 (changed.affected, String::new())
             }
             PlanKind::Insert(insert) if matches!(insert.source, InsertSource::Load(_)) => {
+                Counters::add(&counters.com_load, 1);
                 (changed.affected, load_info(&changed, warning_count))
             }
             PlanKind::Insert(insert) => {
