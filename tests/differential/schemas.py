@@ -85,15 +85,26 @@ MODES = {
 REFUSED = {1235, 1286}
 # Parts of statements that Skarv refuses: (the refusal, an expression of the part, its replacement).
 REDUCTIONS = [
-    (r"error 1286 .*'MyISAM'", r"\b(ENGINE|TYPE)\s*=\s*MyISAM\b", "ENGINE=InnoDB"),
     (r"error 1235 .*'FULLTEXT", r",\s*FULLTEXT (KEY|INDEX)?[^()]*\([^()]*\)", ""),
     (r"error 1064 .*', (DEFAULT|CHARSET|COLLATE|ENGINE)", r"(ENGINE=\w+|CHARSET=\w+),\s*", r"\1 "),
     (r"error 1235 .*'ENUM CHARACTER SET binary", r"\bCHARSET=binary\b", "CHARSET=utf8mb4"),
     (r"error 1235 .*'PRIMARY KEY on a prefix", r"(PRIMARY KEY \([^()]*)\(\d+\)", r"\1"),
-    (r"error 1235 .*'functional index", r",\s*\(\([^()]*(\([^()]*\)[^()]*)*\)\)", ""),
 ]
-# Statements that MariaDB cannot parse: `offset` is a reserved word of MariaDB only.
-TRANSLATIONS = [(re.compile(r"\bADD COLUMN offset\b"), "ADD COLUMN `offset`")]
+# What MariaDB gets in place of a part of a statement.
+TRANSLATIONS = [
+    # `offset` is a reserved word of MariaDB only.
+    (re.compile(r"\bADD COLUMN offset\b"), "ADD COLUMN `offset`"),
+    # A MyISAM table is one of InnoDB in Skarv, which warns of it.
+    (re.compile(r"\b(ENGINE|TYPE)\s*=\s*MyISAM\b", re.IGNORECASE), "ENGINE=InnoDB"),
+    # MariaDB has no indexes of expressions.
+    (
+        re.compile(
+            r",\s*(UNIQUE )?(INDEX|KEY) `\w+` "
+            r"\(\(([^()]|\(([^()]|\([^()]*\))*\))*\)( DESC)?\)"
+        ),
+        "",
+    ),
+]
 # The default collation of utf8mb4. MariaDB does not know that of MySQL 8.0.
 MYSQL_COLLATION, MARIADB_COLLATION = "utf8mb4_0900_ai_ci", "utf8mb4_general_ci"
 # Statements that a recorded program needs for its tables, in any order of connections.
@@ -137,9 +148,7 @@ class Server:
     def run(self, statement):
         """("ok", affected rows), ("rows", rows) or ("error", number, text)."""
         if self.reference:
-            statement = statement.replace(MYSQL_COLLATION, MARIADB_COLLATION)
-            for expression, replacement in TRANSLATIONS:
-                statement = expression.sub(replacement, statement)
+            statement = translated(statement)
         try:
             affected = self.cursor.execute(statement)
         except pymysql.err.MySQLError as error:
@@ -163,6 +172,14 @@ class Server:
         self.rows("SET foreign_key_checks = 1")
         self.rows(f"CREATE DATABASE `{database}`")
         self.rows(f"USE `{database}`")
+
+
+def translated(statement):
+    """The statement as MariaDB takes it."""
+    statement = statement.replace(MYSQL_COLLATION, MARIADB_COLLATION)
+    for expression, replacement in TRANSLATIONS:
+        statement = expression.sub(replacement, statement)
+    return statement
 
 
 def answer(result):
@@ -342,6 +359,12 @@ class Schema:
             if not column:
                 order.append(what)
             self.add(f"definition of {table}: {what}", value)
+        if self.reference:
+            # Foreign keys come in the order of their names: of their bytes in MariaDB, in MySQL of
+            # their lower-case letters.
+            keys = [what for what in order if what.startswith("CONSTRAINT")]
+            keys.sort(key=lambda what: what.rstrip("`").lower())
+            order = [what for what in order if what not in keys] + keys
         self.add(f"definition of {table}: order", ", ".join(order))
         for name, value in re.findall(r"([A-Z_ ]+)=('(?:[^']|'')*'|\S+)", last[1:]):
             # MariaDB writes the collation of each table, MySQL that of utf8mb4 and those that
@@ -714,8 +737,8 @@ class Product:
                 if v != w:
                     self.differ(f"dump: {v!r} <> {w!r}")
                     break
-        translated = dump.replace(MYSQL_COLLATION.encode(), MARIADB_COLLATION.encode())
-        if self.load(self.other, again, translated):
+        text = translated(dump.decode("utf-8", "surrogateescape"))
+        if self.load(self.other, again, text.encode("utf-8", "surrogateescape")):
             self.compare_schemas("returned: ", Schema(self.other, again), theirs)
         for server in (self.skarv, self.other):
             server.rows("SET foreign_key_checks = 0")
