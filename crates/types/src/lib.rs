@@ -11,6 +11,7 @@ pub mod contain;
 pub mod convert;
 pub mod decimal;
 pub mod display;
+mod double;
 pub mod expr;
 pub mod hash;
 pub mod ids;

@@ -7,10 +7,10 @@ use super::{ConvertContext, cast_datetime, json, to_decimal, to_f64, to_integer,
 use crate::value::bit_bytes;
 use crate::{Charset, Collation, ColumnType, Decimal, NumberDisplay, Value, ValueRef};
 
-/// A double as MySQL prints it: the shortest digits that read back as the same number; plain from 1e-15 to below 1e15,
-/// with an exponent ("1e15", "1.5e-16") outside.
+/// A double as MySQL prints it: the shortest digits that read back as the same number; plain from 1e-15 to below 1e15, and
+/// above where digits are behind the point, with an exponent ("1e15", "1.5e-16") otherwise.
 pub fn format_double(value: f64, out: &mut String) {
-    format_digits(&format!("{value:e}"), out);
+    format_digits(&crate::double::shortest(value), out);
 }
 
 /// A FLOAT as MySQL prints it: six significant digits.
@@ -37,7 +37,8 @@ fn format_digits(scientific: &str, out: &mut String) {
     }
     // The place of the point if the digits are read as 0.ddd.
     let point = exponent + 1;
-    if !(-14..=15).contains(&point) {
+    let has_fraction = point < digits.len() as i32;
+    if point < -14 || (15 < point && !has_fraction) {
         out.push_str(&digits[..1]);
         if digits.len() > 1 {
             out.push('.');

@@ -42,7 +42,7 @@ impl Decimal {
         if value.abs() < 1e15 && value == value.trunc() {
             return Some(Decimal::from_i64(value as i64));
         }
-        let text = format!("{value:e}");
+        let text = crate::double::shortest(value);
         let (number, _, overflow) = parse_number(text.as_bytes());
         (!overflow).then_some(number)
     }

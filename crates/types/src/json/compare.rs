@@ -156,7 +156,7 @@ impl Digits {
     }
     /// The shortest digits that read back as the same double.
     fn of_double(number: f64) -> Digits {
-        let text = format!("{:e}", number.abs());
+        let text = crate::double::shortest(number.abs());
         let (mantissa, exponent) = text.split_once('e').expect("formatted with an exponent");
         let exponent: i16 = exponent.parse().expect("formatted with an exponent");
         let digits: Vec<u8> = mantissa.bytes().filter(|byte| *byte != b'.').collect();
