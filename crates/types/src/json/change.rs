@@ -18,8 +18,8 @@ pub enum Put {
     Set,
 }
 
-/// The value that the legs lead to.
-fn find_mut<'j>(mut value: &'j mut Json, legs: &[Leg]) -> Option<&'j mut Json> {
+/// The value that the legs lead to. A value that is no array is an array of itself where `wraps` is set.
+fn find_mut<'j>(mut value: &'j mut Json, legs: &[Leg], wraps: bool) -> Option<&'j mut Json> {
     for leg in legs {
         value = match (leg, value) {
             (Leg::Member(name), Json::Object(object)) => object.get_mut(name)?,
@@ -27,8 +27,7 @@ fn find_mut<'j>(mut value: &'j mut Json, legs: &[Leg]) -> Option<&'j mut Json> {
                 (place, true) => &mut elements[place],
                 _ => return None,
             },
-            // A value that is no array is an array of itself.
-            (Leg::Cell(index), other) if index.place(1).1 => other,
+            (Leg::Cell(index), other) if wraps && index.place(1).1 => other,
             _ => return None,
         };
     }
@@ -38,7 +37,7 @@ fn find_mut<'j>(mut value: &'j mut Json, legs: &[Leg]) -> Option<&'j mut Json> {
 /// Puts a value at a path. Where only the last leg leads nowhere, the value is added there: a member, or an element at the
 /// end of an array or at its start.
 pub fn put(document: &mut Json, path: &Path, value: Json, put: Put) {
-    if let Some(found) = find_mut(document, path.legs()) {
+    if let Some(found) = find_mut(document, path.legs(), true) {
         if put != Put::Insert {
             *found = value;
         }
@@ -48,7 +47,7 @@ pub fn put(document: &mut Json, path: &Path, value: Json, put: Put) {
     if put == Put::Replace {
         return;
     }
-    let Some(parent) = find_mut(document, parent) else { return };
+    let Some(parent) = find_mut(document, parent, true) else { return };
     match (last, parent) {
         (Leg::Member(name), Json::Object(object)) => object.insert(name, value),
         (Leg::Cell(index), Json::Array(elements)) => {
@@ -65,25 +64,38 @@ pub fn put(document: &mut Json, path: &Path, value: Json, put: Put) {
 
 /// Appends a value to the array at a path; another value there becomes an array first.
 pub fn append(document: &mut Json, path: &Path, value: Json) {
-    let Some(found) = find_mut(document, path.legs()) else { return };
+    let Some(found) = find_mut(document, path.legs(), true) else { return };
     let mut elements = std::mem::replace(found, Json::Null).into_array();
     elements.push(value);
     *found = Json::Array(elements);
 }
 
-/// Inserts a value into an array at the cell that a path names. False if the path names no cell.
+/// Inserts a value into an array at the cell that a path names: no other value counts as an array, anywhere in the path.
+/// False if the path names no cell.
 pub fn insert_cell(document: &mut Json, path: &Path, value: Json) -> bool {
     let Some((Leg::Cell(index), parent)) = path.legs().split_last() else { return false };
-    if let Some(Json::Array(elements)) = find_mut(document, parent) {
+    if let Some(Json::Array(elements)) = find_mut(document, parent, false) {
         elements.insert(index.place(elements.len()).0, value);
     }
     true
 }
 
-/// Removes the value at a path, which is not `$`.
+/// Removes the value at a path, unless that is the document. A cell of a value that is no array is that value, so
+/// `$.a[0]` may remove the member `a`.
 pub fn remove(document: &mut Json, path: &Path) {
-    let Some((last, parent)) = path.legs().split_last() else { return };
-    match (last, find_mut(document, parent)) {
+    let mut legs = Vec::new();
+    for leg in path.legs() {
+        let is_wrapped = match (leg, find_mut(document, &legs, false)) {
+            (Leg::Cell(_), None | Some(Json::Array(_))) => false,
+            (Leg::Cell(index), Some(_)) => index.place(1).1,
+            _ => false,
+        };
+        if !is_wrapped {
+            legs.push(leg.clone());
+        }
+    }
+    let Some((last, parent)) = legs.split_last() else { return };
+    match (last, find_mut(document, parent, false)) {
         (Leg::Member(name), Some(Json::Object(object))) => {
             object.remove(name);
         }

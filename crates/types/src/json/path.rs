@@ -8,6 +8,7 @@
 //! a path of many ellipses takes no more than a walk through the document for each of its legs.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use super::binary::{Container, JsonRef};
 use super::parse::parse_string;
@@ -33,6 +34,16 @@ impl Index {
             (false, false) => (length, false),
             (true, true) => (length - 1 - number, true),
             (true, false) => (0, false),
+        }
+    }
+}
+
+impl fmt::Display for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.is_from_end, self.number) {
+            (false, number) => write!(f, "{number}"),
+            (true, 0) => f.write_str("last"),
+            (true, number) => write!(f, "last-{number}"),
         }
     }
 }
@@ -63,6 +74,10 @@ impl Path {
         let mut parser = Parser { text, at: 0 };
         parser.path().ok_or(PathError(parser.at))
     }
+    /// `$`
+    pub fn root() -> Path {
+        Path { legs: Vec::new() }
+    }
     pub fn legs(&self) -> &[Leg] {
         &self.legs
     }
@@ -74,12 +89,28 @@ impl Path {
         })
     }
 
-    /// The values that the path names in a document, in their order there. Each step lowers `steps`; None if there are too
-    /// few of them.
+    /// The values that the path names in a document, in the order in which its legs find them. Each step lowers `steps`;
+    /// None if there are too few of them.
     pub fn seek<'a>(&self, root: JsonRef<'a>, steps: &mut usize) -> Option<Vec<JsonRef<'a>>> {
+        self.seek_with(root, true, steps)
+    }
+    /// The same, where a value that is no array has no cells.
+    pub fn seek_in_arrays<'a>(
+        &self,
+        root: JsonRef<'a>,
+        steps: &mut usize,
+    ) -> Option<Vec<JsonRef<'a>>> {
+        self.seek_with(root, false, steps)
+    }
+    fn seek_with<'a>(
+        &self,
+        root: JsonRef<'a>,
+        wraps: bool,
+        steps: &mut usize,
+    ) -> Option<Vec<JsonRef<'a>>> {
         let mut found = vec![root];
         for leg in &self.legs {
-            let mut next = Found { values: Vec::new(), places: BTreeSet::new(), steps };
+            let mut next = Found { values: Vec::new(), places: BTreeSet::new(), wraps, steps };
             for value in found {
                 next.apply(leg, value)?;
             }
@@ -89,10 +120,34 @@ impl Path {
     }
 }
 
+/// The path with a quoted name where a name needs it.
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("$")?;
+        for leg in &self.legs {
+            match leg {
+                Leg::Member(name) => {
+                    let mut own = String::new();
+                    push_member(name, &mut own);
+                    f.write_str(&own)?;
+                }
+                Leg::AnyMember => f.write_str(".*")?,
+                Leg::Cell(index) => write!(f, "[{index}]")?,
+                Leg::AnyCell => f.write_str("[*]")?,
+                Leg::Range(first, last) => write!(f, "[{first} to {last}]")?,
+                Leg::Ellipsis => f.write_str("**")?,
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The values that a leg has found.
 struct Found<'a, 's> {
     values: Vec<JsonRef<'a>>,
     places: BTreeSet<usize>,
+    /// Whether a value that is no array counts as an array of itself.
+    wraps: bool,
     steps: &'s mut usize,
 }
 
@@ -128,11 +183,11 @@ impl<'a> Found<'a, '_> {
                         self.add(array.value(place))?;
                     }
                 }
-                None if index.place(1).1 => self.add(value)?,
+                None if self.wraps && index.place(1).1 => self.add(value)?,
                 None => {}
             },
             Leg::Range(first, last) => {
-                let length = value.array().map_or(1, Container::len);
+                let length = value.array().map_or(usize::from(self.wraps), Container::len);
                 for place in range(*first, *last, length) {
                     self.add(value.array().map_or(value, |array| array.value(place)))?;
                 }
@@ -333,6 +388,13 @@ fn is_identifier(name: &str) -> bool {
             )
     };
     name.chars().next().is_some_and(is_start) && name.chars().all(is_part)
+}
+
+/// Appends the leg that names a cell.
+pub fn push_index(index: usize, out: &mut String) {
+    out.push('[');
+    out.push_str(&index.to_string());
+    out.push(']');
 }
 
 /// Appends the leg that names a member.

@@ -1,9 +1,13 @@
 //! JSON_SEARCH: the paths of strings that match a pattern.
+//!
+//! The values below which a search looks are numbered in the order in which their path names them. One walk through the
+//! document finds every match with the least number of the values around it, and the matches are then ordered by these
+//! numbers: so nested values cost no more than one walk, and a match has the place of the first value that holds it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::binary::{JsonRef, View};
-use super::path::push_member;
+use super::path::{Path, push_index, push_member};
 
 /// What a search ends with beside its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,15 +20,17 @@ pub enum SearchError {
 /// A search in one document.
 pub struct Search<'m> {
     /// Whether a string matches; None if that takes too much work.
-    pub matches: &'m mut dyn FnMut(&str) -> Option<bool>,
-    /// Ends at the first match.
-    pub is_first_only: bool,
+    matches: &'m mut dyn FnMut(&str) -> Option<bool>,
+    /// Whether the first match is enough.
+    is_first_only: bool,
     /// Bytes of all paths together, at most.
-    pub limit: usize,
+    limit: usize,
     found: Vec<String>,
     found_bytes: usize,
-    /// Strings that have matched, which a search under another path finds again.
-    seen: BTreeSet<usize>,
+    /// The paths in `found`: a search below another path finds some of them again.
+    seen: BTreeSet<String>,
+    /// The matches of the current walk, each with the number of the value that holds it.
+    walked: Vec<(usize, String)>,
 }
 
 impl<'m> Search<'m> {
@@ -33,14 +39,43 @@ impl<'m> Search<'m> {
         is_first_only: bool,
         limit: usize,
     ) -> Search<'m> {
-        let (found, seen) = (Vec::new(), BTreeSet::new());
-        Search { matches, is_first_only, limit, found, found_bytes: 0, seen }
+        Search {
+            matches,
+            is_first_only,
+            limit,
+            found: Vec::new(),
+            found_bytes: 0,
+            seen: BTreeSet::new(),
+            walked: Vec::new(),
+        }
     }
 
-    /// Searches the document below some of its values.
-    pub fn run(&mut self, root: JsonRef<'_>, below: &[JsonRef<'_>]) -> Result<(), SearchError> {
-        let places: BTreeSet<usize> = below.iter().map(|value| value.place()).collect();
-        self.walk(root, &mut "$".to_string(), &places, false)
+    /// Searches the document below the values that a path names, which are `values`. A path that names one value at most is
+    /// the start of the paths that are found, with `last` in it if it has that.
+    pub fn run(
+        &mut self,
+        root: JsonRef<'_>,
+        path: &Path,
+        values: &[JsonRef<'_>],
+    ) -> Result<(), SearchError> {
+        if self.is_over() {
+            return Ok(());
+        }
+        let numbered = values.iter().enumerate().map(|(number, value)| (value.place(), number));
+        let numbers: BTreeMap<usize, usize> = numbered.collect();
+        match (path.is_multiple(), values) {
+            (true, _) => self.walk(root, &mut "$".to_string(), &numbers, None)?,
+            (false, [value]) => self.walk(*value, &mut path.to_string(), &numbers, None)?,
+            (false, _) => {}
+        }
+        let mut walked = std::mem::take(&mut self.walked);
+        walked.sort_by_key(|(number, _)| *number);
+        for (_, found) in walked {
+            if !self.is_over() && self.seen.insert(found.clone()) {
+                self.found.push(found);
+            }
+        }
+        Ok(())
     }
 
     pub fn into_found(self) -> Vec<String> {
@@ -51,20 +86,24 @@ impl<'m> Search<'m> {
         self.is_first_only && !self.found.is_empty()
     }
 
+    /// `number` is the least one of the values around.
     fn walk(
         &mut self,
         value: JsonRef<'_>,
         path: &mut String,
-        places: &BTreeSet<usize>,
-        is_inside: bool,
+        numbers: &BTreeMap<usize, usize>,
+        number: Option<usize>,
     ) -> Result<(), SearchError> {
-        if self.is_over() {
-            return Ok(());
-        }
-        let is_inside = is_inside || places.contains(&value.place());
+        let own = numbers.get(&value.place()).copied();
+        let number = [number, own].into_iter().flatten().min();
         if let View::String(text) = value.view() {
-            if is_inside && (self.matches)(text).ok_or(SearchError::TooMuchWork)? {
-                self.add(value, path)?;
+            let Some(number) = number else { return Ok(()) };
+            let is_late = self.walked.last().is_some_and(|(first, _)| *first <= number);
+            if self.is_first_only && is_late {
+                return Ok(());
+            }
+            if (self.matches)(text).ok_or(SearchError::TooMuchWork)? {
+                self.add(number, path)?;
             }
             return Ok(());
         }
@@ -73,23 +112,24 @@ impl<'m> Search<'m> {
         for position in 0..container.len() {
             match container.is_object() {
                 true => push_member(container.name(position), path),
-                false => path.push_str(&format!("[{position}]")),
+                false => push_index(position, path),
             }
-            self.walk(container.value(position), path, places, is_inside)?;
+            self.walk(container.value(position), path, numbers, number)?;
             path.truncate(length);
         }
         Ok(())
     }
 
-    fn add(&mut self, value: JsonRef<'_>, path: &str) -> Result<(), SearchError> {
-        if !self.seen.insert(value.place()) {
-            return Ok(());
+    fn add(&mut self, number: usize, path: &str) -> Result<(), SearchError> {
+        if self.is_first_only {
+            self.walked.clear();
+            self.found_bytes = 0;
         }
         self.found_bytes += path.len();
         if self.limit < self.found_bytes {
             return Err(SearchError::TooLong);
         }
-        self.found.push(path.to_string());
+        self.walked.push((number, path.to_string()));
         Ok(())
     }
 }

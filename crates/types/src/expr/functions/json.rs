@@ -213,6 +213,15 @@ impl<'v> Call<'v, '_, '_> {
         self.steps(|steps| path.seek(JsonRef::new(document), steps))
     }
 
+    /// The same, where a value that is no array has no cells.
+    fn seek_in_arrays<'d>(
+        &mut self,
+        document: &'d [u8],
+        path: &Path,
+    ) -> Evaluated<Vec<JsonRef<'d>>> {
+        self.steps(|steps| path.seek_in_arrays(JsonRef::new(document), steps))
+    }
+
     fn json_object(&mut self) -> Evaluated<Value> {
         let mut members = Vec::with_capacity(self.values.len() / 2);
         for pair in self.values.chunks(2) {
@@ -358,8 +367,14 @@ impl<'v> Call<'v, '_, '_> {
 
     fn json_keys(&mut self) -> Evaluated<Value> {
         let document = self.document(0)?;
-        let Some(value) = self.at_path(&document, 1)? else { return Ok(Value::Null) };
-        let Some(object) = value.object() else { return Ok(Value::Null) };
+        let value = match self.has(1) {
+            false => Some(JsonRef::new(&document)),
+            true => {
+                let path = self.single_path(1)?;
+                self.seek_in_arrays(&document, &path)?.first().copied()
+            }
+        };
+        let Some(object) = value.and_then(JsonRef::object) else { return Ok(Value::Null) };
         self.ctx.spend(object.len() * WORK_PER_VALUE)?;
         let names = (0..object.len()).map(|position| Json::string(object.name(position)));
         encoded(&Json::Array(names.collect()))
@@ -398,13 +413,17 @@ impl<'v> Call<'v, '_, '_> {
         let is_one = self.is_one(1)?;
         let pattern = self.text(2);
         let escape = self.search_escape()?;
-        let mut below = Vec::new();
+        let mut paths = Vec::new();
         for position in 4..self.values.len() {
-            let path = self.path(position)?;
-            below.push(self.seek(&document, &path)?);
+            paths.push(self.path(position)?);
         }
-        if below.is_empty() {
-            below.push(vec![JsonRef::new(&document)]);
+        if paths.is_empty() {
+            paths.push(Path::root());
+        }
+        let mut below = Vec::new();
+        for path in paths {
+            let values = self.seek_in_arrays(&document, &path)?;
+            below.push((path, values));
         }
         self.ctx.spend(document.len() * WORK_PER_WALKED_BYTE * below.len())?;
         let steps_max = self.ctx.work_left() / WORK_PER_STEP;
@@ -413,8 +432,8 @@ impl<'v> Call<'v, '_, '_> {
             |text: &str| Collation::Utf8mb4Bin.like_within(text, &pattern, escape, &mut steps);
         let mut search = Search::new(&mut matches, is_one, self.ctx.max_allowed_packet);
         let mut result = Ok(());
-        for values in &below {
-            result = result.and_then(|()| search.run(JsonRef::new(&document), values));
+        for (path, values) in &below {
+            result = result.and_then(|()| search.run(JsonRef::new(&document), path, values));
         }
         let found = search.into_found();
         self.ctx.spend((steps_max - steps) * WORK_PER_STEP)?;
@@ -445,13 +464,15 @@ impl<'v> Call<'v, '_, '_> {
 
     /// (document, path, value, path, value, ...).
     fn json_change(&mut self) -> Evaluated<Value> {
-        let paths = self.values[1..].iter().step_by(2);
-        if self.values[0].is_null() || paths.clone().any(ValueRef::is_null) {
+        if self.values[0].is_null() {
             return Ok(Value::Null);
         }
         let mut document = self.tree(0)?;
         let size = self.values[0].held_bytes();
         for position in (1..self.values.len()).step_by(2) {
+            if self.values[position].is_null() {
+                return Ok(Value::Null);
+            }
             let path = self.single_path(position)?;
             // An element in the middle moves those behind it.
             self.ctx.spend(size)?;

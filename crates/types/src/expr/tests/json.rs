@@ -283,6 +283,8 @@ fn properties() {
         JSON_KEYS('{"a": 1, "b": {"e": "foo", "b": 3}}', '$.a') -> NULL
         JSON_KEYS('{"a": 1, "b": {"e": "foo", "b": 3}}', '$.*.b') -> ERROR 3149
         JSON_KEYS('{"a": {}}', '$.a') -> []
+        JSON_KEYS('{"a": {}}', '$[0]') -> NULL
+        JSON_KEYS('[{"a": {}}]', '$[last].a') -> []
         JSON_KEYS('{"a":1}', '1010') -> ERROR 3143
         JSON_STORAGE_SIZE('1') -> 3
         JSON_STORAGE_SIZE('{"a": 1000, "b": "wxyz", "c": "[1, 3, 5, 7]"}') -> 47
@@ -381,6 +383,14 @@ fn searches() {
         JSON_SEARCH('["footbar", "foo%bar"]', 'all', 'foo|%bar', '|') -> "$[1]"
         JSON_SEARCH('["footbar", "foo%bar"]', 'all', 'foo|%bar', '|', '$[0]') -> NULL
         JSON_SEARCH('["abc", "ABC"]', 'all', 'aBc') -> NULL
+        JSON_SEARCH('"abc"', 'all', 'abc', NULL, '$[0]') -> NULL
+        JSON_SEARCH('["a", ["a"]]', 'all', 'a', NULL, '$[last]') -> "$[last][0]"
+        JSON_SEARCH('["a", ["a"]]', 'all', 'a', NULL, '$[last]', '$[1]') -> ["$[last][0]", "$[1][0]"]
+        JSON_SEARCH('["a", ["a"]]', 'all', 'a', NULL, '$[last]', '$') -> ["$[last][0]", "$[0]", "$[1][0]"]
+        JSON_SEARCH('{"b": "x", "a a": {"b": "x"}}', 'all', 'x', NULL, '$."a a".b', '$.b') -> ["$.\"a a\".b", "$.b"]
+        JSON_SEARCH('{"0": {"b": "x"}, "b": "x"}', 'all', 'x', NULL, '$**.b') -> ["$.b", "$.\"0\".b"]
+        JSON_SEARCH('{"0": {"b": "x"}, "b": "x"}', 'one', 'x', NULL, '$**.b') -> "$.b"
+        JSON_SEARCH('{"0": {"b": "x"}, "b": "x"}', 'all', 'x', NULL, '$.*', '$.b') -> ["$.\"0\".b", "$.b"]
         JSON_SEARCH('["abc", "ABC"]', 'all', 'ABC') -> "$[1]"
         JSON_SEARCH('[10, "10", 1.0, "1.0"]', 'all', '1%') -> ["$[1]", "$[3]"]
         JSON_SEARCH('{"a": "foo"}', 'one', 'foo', 'ab') -> ERROR 1210
@@ -430,6 +440,10 @@ fn insertions() {
         JSON_ARRAY_INSERT('[1, 2, 3, 4]', '$[last-4]', 9) -> [9, 1, 2, 3, 4]
         JSON_ARRAY_INSERT('{"a": [1, 2]}', '$.a[1]', 9) -> {"a": [1, 9, 2]}
         JSON_ARRAY_INSERT('["a"]', '$[0][0]', 1) -> ["a"]
+        JSON_ARRAY_INSERT('[1]', '$[0]', 2, NULL, 3) -> NULL
+        JSON_ARRAY_INSERT('[1]', '$', 2, NULL, 3) -> ERROR 3153
+        JSON_ARRAY_INSERT('[1', NULL, 3) -> ERROR 3141
+        JSON_ARRAY_INSERT('{"a": [1]}', '$[0].a[0]', 2) -> {"a": [1]}
         JSON_ARRAY_INSERT('[1, 2, 3]', '$[1]', 8, '$[1]', 9) -> [1, 9, 8, 2, 3]
         JSON_ARRAY_INSERT('[1, 2, 3]', '$[1]', CAST('["a", "b", "c", "d"]' AS JSON), '$[1][2]', 0) -> [1, ["a", "b", 0, "c", "d"], 2, 3]
         "#,
@@ -473,7 +487,11 @@ fn replacements() {
         JSON_REMOVE('[1]', '$[*]') -> ERROR 3149
         JSON_REMOVE('["a", ["b", "c"], "d"]', '$[1]') -> ["a", "d"]
         JSON_REMOVE('{"a": [1, 2], "b": 3}', '$.a[0]', '$.b') -> {"a": [2]}
-        JSON_REMOVE('{"a": 1}', '$.a[0]') -> {"a": 1}
+        JSON_REMOVE('{"a": 1}', '$.a[0]') -> {}
+        JSON_REMOVE('{"a": 1}', '$[last].a[last][0]') -> {}
+        JSON_REMOVE('{"a": 1}', '$.a[1]') -> {"a": 1}
+        JSON_REMOVE('1', '$[0]') -> 1
+        JSON_REMOVE('[[1], 2]', '$[1][0]') -> [[1]]
         JSON_REMOVE('[1,2,3]', '$[last]') -> [1, 2]
         JSON_REMOVE('[1,2,3]', '$[last-2]') -> [2, 3]
         JSON_REMOVE('[1,2,3]', '$[last-3]') -> [1, 2, 3]
