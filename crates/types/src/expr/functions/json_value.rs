@@ -46,6 +46,8 @@ impl JsonResponse {
 const TYPE: usize = 2;
 const ON_EMPTY: usize = 3;
 const ON_ERROR: usize = 5;
+/// 2^63: the least double beyond integers with a sign.
+const DOUBLE_BOUND: f64 = 9_223_372_036_854_775_808.0;
 
 /// The type that a call of JSON_VALUE returns.
 pub(in crate::expr) fn returned_type(arguments: &[Expr]) -> Option<ColumnType> {
@@ -181,18 +183,21 @@ fn value_as(value: JsonRef<'_>, target: &ColumnType) -> Option<Value> {
     }
 }
 
-/// The digits of an integer, with a sign or without one.
+/// The digits of an integer, with a sign or without one, behind blanks.
 fn integer_of_text(text: &str) -> Option<i128> {
-    text.parse().ok()
+    text.trim_start_matches([' ', '\t']).parse().ok()
 }
 
-/// The integer that a number rounds to, or that a string spells.
+/// The integer that a number rounds to, or that a string spells. A double must be inside of the range of integers with a
+/// sign, of which even the least is too small.
 fn integer_of(value: JsonRef<'_>) -> Option<i128> {
     match value.view() {
         View::Bool(truth) => Some(i128::from(truth)),
         View::Int(number) => Some(number.into()),
         View::UInt(number) => Some(number.into()),
-        View::Double(number) if number.abs() < 1e20 => Some(number.round_ties_even() as i128),
+        View::Double(number) if number.abs() < DOUBLE_BOUND => {
+            Some(number.round_ties_even() as i128)
+        }
         View::Decimal(number) => number.to_i128_round(),
         View::String(text) => integer_of_text(text),
         _ => None,
