@@ -171,6 +171,7 @@ if [[ $tier == long ]]; then
         [[ -x $skarv ]] && run "dumps to and from MariaDB" tests/differential/dumps.sh --binary "$skarv"
         [[ -x $skarv ]] && run "schemas of products against MariaDB" tests/differential/schemas.sh --binary "$skarv"
         [[ -x $skarv ]] && run "queries over several tables against MariaDB" tests/differential/queries.sh 200000 --from $((SKARV_TEST_DAY * 1000)) --binary "$skarv"
+        [[ -x $skarv ]] && run "JSON documents against MariaDB" tests/differential/json.sh 10000 "$SKARV_TEST_DAY" --binary "$skarv"
         [[ -x $skarv ]] && run "bench of TPC-H against MariaDB" python3 tests/bench/tpch.py --binary "$skarv" --scale 0.1
         [[ -x $skarv ]] && run "definitions against MariaDB" tests/differential/run.sh definitions 20000 --from $((SKARV_TEST_DAY * 1000)) --binary "$skarv"
         [[ -x $skarv ]] && run "statements against MariaDB" tests/differential/run.sh compare 1000000 --from $((SKARV_TEST_DAY * 1000)) --binary "$skarv"

@@ -1,4 +1,4 @@
-# Sourced by run.sh, statements.sh, queries.sh, dumps.sh and schemas.sh. It runs a program against a cluster of its own.
+# Sourced by run.sh, statements.sh, queries.sh, dumps.sh, schemas.sh and json.sh. It runs a program against a cluster of its own.
 #
 # `binary` is the skarv to run, `here` this directory. Sets `work`, a temporary directory; `prepare_python` sets `venv`,
 # `start_cluster` sets `ports`. The cluster and the directory end with the script.
