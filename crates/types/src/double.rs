@@ -52,6 +52,10 @@ mod tests {
     use super::*;
 
     /// Numbers that are halfway between two texts take the even one; others stay as they are.
+    #[expect(
+        clippy::excessive_precision,
+        reason = "digits of doubles that lie in the middle of shorter ones"
+    )]
     #[test]
     fn halfway_is_even() {
         for (value, expected) in [

@@ -236,6 +236,7 @@ fn has_same_keys(table: &Table, new: &Table, origins: &[Option<usize>]) -> bool 
         let Some(own) = table.index_named(&index.name) else { return false };
         std::mem::discriminant(&own.kind) == std::mem::discriminant(&index.kind)
             && own.comment == index.comment
+            && own.algorithm == index.algorithm
             && own.is_generated == index.is_generated
             && own.parts.len() == index.parts.len()
             && own.parts.iter().zip(&index.parts).all(|(own, part)| {
