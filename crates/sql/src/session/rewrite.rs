@@ -45,7 +45,8 @@ const CLOSED_MS: u64 = 1_000;
 const OPEN_AGAIN_MS: u64 = 500;
 
 impl Session {
-    /// Rewrites the table, or changes its definition where its rows can stay as they are, and does what of the statement comes behind that; the number of rows.
+    /// Rewrites the table, or changes its definition where its rows can stay as they are, and executes the rest of the statement;
+    /// the number of rows.
     pub(super) async fn rewrite_table(
         &mut self,
         alter: &ast::AlterTable,
