@@ -781,7 +781,7 @@ mod tests {
     }
 
     /// A column without a width has the bytes that it had before there were widths, and those bytes are read; a width is
-    /// kept; unknown bits are refused.
+    /// kept; so is the value of older rows, which is one of the column.
     #[test]
     fn columns_of_older_catalogues_are_read() {
         #[derive(Debug)]
@@ -821,9 +821,13 @@ mod tests {
                 }
             }
         }
-        let mut bytes = column(false, None).to_bytes();
-        *bytes.last_mut().expect("it has bytes") = 64;
-        assert_eq!(Column::from_bytes(&bytes).err(), Some(WireError::BadTag("column")));
+        let older = Column { missing: Some(Value::Int(5)), is_dropped: true, ..column(true, None) };
+        let read = Column::from_bytes(&older.to_bytes()).expect("written just now");
+        let missing = read.missing.as_ref().map(Value::as_ref);
+        assert_eq!((missing, read.is_dropped), (Some(crate::ValueRef::Int(5)), true));
+        let wrong = Column { missing: Some(Value::Int(500)), ..older };
+        let refused = Column::from_bytes(&wrong.to_bytes()).err();
+        assert_eq!(refused, Some(WireError::Invalid("value of older rows")));
     }
 
     /// An index without USING has the bytes that it had before there was USING; with USING it is kept.
