@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     batch_count: Cell<u64>,
     /// Requests and reads of all sessions until now.
     request_count: Cell<u64>,
+    /// Those of sessions that work in the background.
+    background_count: Cell<u64>,
     state: RefCell<Arc<ControlState>>,
     catalogue: RefCell<Arc<Catalogue>>,
     /// Unix time and the driver's monotonic clock, in microseconds, as of the input at hand.
@@ -86,6 +88,7 @@ impl Client {
             session_last: Cell::new(0),
             batch_count: Cell::new(0),
             request_count: Cell::new(0),
+            background_count: Cell::new(0),
             state: RefCell::new(state),
             catalogue: RefCell::new(catalogue),
             unix_micros: Cell::new(0),
@@ -274,6 +277,13 @@ impl Client {
     }
     pub(crate) fn request_count(&self) -> u64 {
         self.shared.request_count.get()
+    }
+    pub(crate) fn count_background_request(&self) {
+        self.shared.background_count.set(self.shared.background_count.get() + 1);
+    }
+    /// Requests and reads of sessions that do not work in the background.
+    pub(crate) fn foreground_count(&self) -> u64 {
+        self.shared.request_count.get() - self.shared.background_count.get()
     }
     /// Batches of operations of all sessions of this worker so far. Each goes to all shards that it concerns at once: it takes
     /// one round trip.

@@ -25,6 +25,10 @@ const LONG_TRANSACTION: usize = 4_096;
 const REST_FACTOR: u64 = 2;
 /// It rests no longer than this at a time, in microseconds.
 const REST_MAX: u64 = 2_000;
+/// The same of a session that works in the background.
+const BACKGROUND_REST_MAX: u64 = 10_000;
+/// Time for which the worker counts as used by others after a request of theirs, in microseconds.
+const USED_FOR: u64 = 20_000;
 
 /// Operations on temporary tables that a batch may have before others of the worker have their turn.
 const OPERATIONS_PER_TURN: usize = 64;
@@ -46,6 +50,9 @@ pub struct Session {
     /// A request was sent whose reply was not taken (its task was dropped in between).
     busy: bool,
     makes_room: bool,
+    /// Requests of others that it has seen, and until when it makes room for them.
+    foreground_seen: u64,
+    used_until: u64,
     pub(crate) temporary: TemporaryTables,
     /// KILL came since the statement began.
     is_cancelled: Rc<Cell<bool>>,
@@ -80,6 +87,8 @@ impl Session {
             durability: None,
             busy: false,
             makes_room: false,
+            foreground_seen: 0,
+            used_until: 0,
         }
     }
 
@@ -106,9 +115,10 @@ impl Session {
         std::mem::replace(&mut self.durability, level)
     }
 
-    /// Whether the session works in the background from now on: after each request it makes room for others, as a long transaction
-    /// does. Returns whether it did before.
+    /// Whether the session works in the background from now on: after each request it makes room for others, while sessions in the
+    /// foreground use the worker. Returns whether it did before.
     pub fn set_background(&mut self, makes_room: bool) -> bool {
+        self.foreground_seen = self.client.foreground_count();
         std::mem::replace(&mut self.makes_room, makes_room)
     }
 
@@ -118,6 +128,9 @@ impl Session {
             self.client.reply(self.id).await;
         }
         self.busy = true;
+        if self.makes_room {
+            self.client.count_background_request();
+        }
         self.client.post(self.id, request);
         let reply = self.client.reply(self.id).await;
         self.busy = false;
@@ -240,10 +253,20 @@ impl Session {
 
     /// Rests after a request, if others of this worker asked for something meanwhile: a long transaction would leave them
     /// half of what they need.
-    async fn make_room(&self, began: u64, requests_before: u64) {
-        if requests_before + 1 < self.client.request_count() {
-            let took = self.client.now() - began;
-            self.client.sleep_us((REST_FACTOR * took).min(REST_MAX)).await;
+    async fn make_room(&mut self, began: u64, requests_before: u64) {
+        let now = self.client.now();
+        let foreground = self.client.foreground_count();
+        if self.foreground_seen < foreground {
+            self.foreground_seen = foreground;
+            self.used_until = now + USED_FOR;
+        }
+        // One in the background also rests where others asked between its requests: they will again.
+        let (is_used, rest_max) = match self.makes_room {
+            true => (now < self.used_until, BACKGROUND_REST_MAX),
+            false => (requests_before + 1 < self.client.request_count(), REST_MAX),
+        };
+        if is_used {
+            self.client.sleep_us((REST_FACTOR * (now - began)).min(rest_max)).await;
         }
     }
 

@@ -245,9 +245,9 @@ pub const PARTS_IN_FLIGHT_MAX: usize = 2;
 /// Versions dropped and index entries made in one step of a shard's housekeeping: a twentieth of a millisecond, which whoever
 /// waits behind it hardly notices.
 pub const UPKEEP_ROWS_MAX: usize = 64;
-/// Steps of that kind which build the indexes of a shard in a tick, while sessions use the node: about a tenth of the time of a worker
-/// of four shards.
-pub const BUILD_STEPS_WHEN_USED: u32 = 2;
+/// Steps of that kind which build the indexes of a shard in a tick, while sessions use the node: some twentieth of the time of a
+/// worker of four shards.
+pub const BUILD_STEPS_WHEN_USED: u32 = 1;
 /// Time for which a node counts as used by sessions after an operation of theirs.
 pub const USED_FOR_US: u64 = 2 * TICK_INTERVAL_US;
 /// Rows of a record of a copy, and its bytes without the last row.

@@ -113,7 +113,9 @@ impl Session {
         let plan = Binder::new(catalogue, &environment, &*self, &[]).plan(&statement)?;
         self.client.next_statement();
         let mut collected = Collected::default();
+        let makes_room = self.client.set_background(true);
         let (result, _) = self.run_inside(&plan, Vec::new(), true, &mut collected).await;
+        self.client.set_background(makes_room);
         match result {
             Ok(_) => {
                 self.commit_transaction().await?;
