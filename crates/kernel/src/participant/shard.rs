@@ -50,7 +50,7 @@ pub struct Shard {
     pub(super) pool: Arc<PagePool>,
 
     // Rows.
-    /// The catalogue that `tables` were made by, and the first table id that it does not know yet.
+    /// The catalogue that `tables` were made by.
     pub(super) schema_version: SchemaVersion,
     pub(super) tables: BTreeMap<TableId, TableReplica>,
 
@@ -557,10 +557,10 @@ impl Shard {
         }
     }
 
-    /// Housekeeping: drops some versions that nobody can see, and fills some of the indexes that are being built, in a few steps
+    /// Housekeeping: drops some versions that no snapshot sees, and fills some of the indexes that are being built, in a few steps
     /// a tick while sessions use the node. True if there is more to do at once. Each row that was committed since the last time
-    /// leaves two versions to drop at most, so garbage never outruns this. A new index that does not fit into the memory is
-    /// given up, which the schema change that waits for it is told.
+    /// leaves two versions to drop at most, so garbage never outruns this. The shard gives up a new index that does not fit into
+    /// the memory, and the schema change that waits for it fails.
     pub(super) fn keep_house(&mut self, horizon: Timestamp) -> bool {
         let mut versions_left = UPKEEP_ROWS_MAX + 2 * std::mem::take(&mut self.rows_committed);
         let may_build = self.build_steps_left != Some(0);

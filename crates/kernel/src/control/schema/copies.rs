@@ -201,6 +201,17 @@ mod tests {
     use super::super::{remove_dropped, rename_table, settle};
     use super::*;
 
+    fn config() -> protocol::control::ClusterConfig {
+        protocol::control::ClusterConfig {
+            cluster: types::ClusterId(7),
+            nodes: Vec::new(),
+            replicas: 2,
+            shards_per_group: 2,
+            heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
+            durability: protocol::control::Durability::default(),
+        }
+    }
+
     /// The steps of a table that is rewritten: none is passed over, nothing else changes the table meanwhile, and the copy takes its place
     /// with its name, its children and the version from which on snapshots have its rows.
     #[test]
@@ -287,14 +298,7 @@ mod tests {
     #[test]
     fn a_closed_table_gets_columns() {
         let filler = Incarnation(5);
-        let config = protocol::control::ClusterConfig {
-            cluster: types::ClusterId(7),
-            nodes: Vec::new(),
-            replicas: 2,
-            shards_per_group: 2,
-            heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
-            durability: protocol::control::Durability::default(),
-        };
+        let config = config();
         let mut state = ControlState::new(config, catalogue());
         let template = state.catalogue.tables.values().next().expect("a table of the system");
         let mut table = Table { name: "a".into(), database: "d".into(), ..(**template).clone() };
@@ -352,14 +356,7 @@ mod tests {
     fn copies_that_nobody_fills_go() {
         let filler = Incarnation(5);
         let make = || {
-            let config = protocol::control::ClusterConfig {
-                cluster: types::ClusterId(7),
-                nodes: Vec::new(),
-                replicas: 2,
-                shards_per_group: 2,
-                heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
-                durability: protocol::control::Durability::default(),
-            };
+            let config = config();
             let mut state = ControlState::new(config, catalogue());
             let own = &mut state.catalogue;
             let template = own.tables.values().next().expect("a table of the system").clone();
