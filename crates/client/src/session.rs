@@ -498,8 +498,16 @@ mod tests {
         Batch { ops: vec![op; count], ..Batch::default() }
     }
 
+    #[derive(Clone, Copy, PartialEq)]
+    enum Others {
+        Silent,
+        AskBefore,
+        AskMeanwhile,
+    }
+    use Others::{AskBefore, AskMeanwhile, Silent};
+
     /// Executes a batch that is answered 300 microseconds later; returns the time until the session continues after that.
-    fn rest(operations: usize, others_ask: bool, is_background: bool) -> u64 {
+    fn rest(operations: usize, others: Others, is_background: bool) -> u64 {
         let config = ClusterConfig {
             cluster: ClusterId(1),
             nodes: Vec::new(),
@@ -514,13 +522,21 @@ mod tests {
         let done = Rc::new(Cell::new(false));
         let (mut session, told) = (client.session(), Rc::clone(&done));
         session.set_background(is_background);
+        if others == AskBefore {
+            let mut other = client.session();
+            executor.spawn(Box::pin(async move {
+                let _ = other.execute(batch(1)).await;
+            }));
+            executor.run();
+            client.take_request().expect("the other's batch");
+        }
         executor.spawn(Box::pin(async move {
             session.execute(batch(operations)).await.expect("executed");
             told.set(true);
         }));
         executor.run();
         let (id, _) = client.take_request().expect("the batch");
-        if others_ask {
+        if others == AskMeanwhile {
             let mut other = client.session();
             executor.spawn(Box::pin(async move {
                 let _ = other.execute(batch(1)).await;
@@ -540,14 +556,16 @@ mod tests {
         panic!("it rests for ever")
     }
 
-    /// A long transaction, and a session in the background, rest twice as long as they worked while others ask for something; a short
-    /// transaction never does.
+    /// A long transaction rests twice as long as it worked while others ask for something, and a session in the background also where
+    /// they asked a moment before; a short transaction never does.
     #[test]
     fn long_transactions_make_room() {
-        assert_eq!(rest(LONG_TRANSACTION + 1, true, false), 600);
-        assert_eq!(rest(LONG_TRANSACTION + 1, false, false), 0);
-        assert_eq!(rest(LONG_TRANSACTION, true, false), 0);
-        assert_eq!(rest(1, true, true), 600);
-        assert_eq!(rest(1, false, true), 0);
+        assert_eq!(rest(LONG_TRANSACTION + 1, AskMeanwhile, false), 600);
+        assert_eq!(rest(LONG_TRANSACTION + 1, Silent, false), 0);
+        assert_eq!(rest(LONG_TRANSACTION, AskMeanwhile, false), 0);
+        assert_eq!(rest(1, AskMeanwhile, true), 600);
+        assert_eq!(rest(1, Silent, true), 0);
+        assert_eq!(rest(LONG_TRANSACTION + 1, AskBefore, false), 0);
+        assert_eq!(rest(1, AskBefore, true), 600);
     }
 }

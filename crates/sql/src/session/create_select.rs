@@ -19,7 +19,7 @@ use types::convert::WarningLevel;
 
 use super::Session;
 use crate::bind::Binder;
-use crate::bind::table::{check_written_name, unfinished_name};
+use crate::bind::table::check_written_name;
 use crate::error::{SqlError, code};
 use crate::execute::{Changed, Failure};
 use crate::parser::ast;
@@ -119,10 +119,7 @@ impl Session {
         insert: &mut InsertPlan,
     ) -> Result<Arc<Table>, Failure> {
         let mut table = (*insert.table).clone();
-        let node = self.client.client().node();
-        let boot = definitions.client().state().incarnations.get(&node).copied();
-        // A session runs one statement at a time.
-        table.name = unfinished_name(node, boot.unwrap_or_default(), &self.info.id.to_string());
+        table.name = self.unfinished_name();
         let (database, name) = (table.database.clone(), table.name.clone());
         let change = SchemaChange::CreateTable(Box::new(table));
         let changed = definitions.change_schema(change).await;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use client::SchemaChange;
-use types::{Catalogue, Collation, SqlMode, Table, TableId, Value, ValueRef};
+use types::{Catalogue, Collation, Incarnation, SqlMode, Table, TableId, Value, ValueRef};
 
 use super::Session;
 use super::guard::run_until;
+use crate::bind::table::unfinished_name;
 use crate::bind::{Binder, Environment};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
@@ -23,6 +24,19 @@ const ADOPTION_WAIT_MS: u64 = 500;
 pub(super) type Alteration<'f> = &'f mut dyn FnMut(&mut Table) -> Result<(), SqlError>;
 
 impl Session {
+    /// The boot of the session's node, with which unfinished definitions of the session end.
+    pub(super) fn boot(&self) -> Incarnation {
+        let client = self.client.client();
+        client.state().incarnations.get(&client.node()).copied().unwrap_or_default()
+    }
+
+    /// The name of a table that the session fills.
+    pub(super) fn unfinished_name(&self) -> String {
+        // A session runs one statement at a time.
+        let id = self.info.id.to_string();
+        unfinished_name(self.client.client().node(), self.boot(), &id)
+    }
+
     /// Gives the table another definition, on every node.
     pub(super) async fn alter_definition(
         &mut self,

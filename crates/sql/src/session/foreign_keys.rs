@@ -12,7 +12,6 @@ use types::{Catalogue, ForeignKey, Table};
 
 use super::Session;
 use crate::bind::foreign_key::KeyContext;
-use crate::bind::table::unfinished_name;
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
 use crate::execute::write::{leading_index, referenced_index};
@@ -36,9 +35,7 @@ impl Session {
         }
         let name = table.name.clone();
         let database = table.database.clone();
-        let node = self.client.client().node();
-        let boot = self.client.client().state().incarnations.get(&node).copied();
-        table.name = unfinished_name(node, boot.unwrap_or_default(), &self.info.id.to_string());
+        table.name = self.unfinished_name();
         let hidden = table.name.clone();
         self.change(SchemaChange::CreateTable(Box::new(table))).await?;
         let created = self.catalogue().table(&database, &hidden).map(|table| table.id);

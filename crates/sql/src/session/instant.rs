@@ -48,8 +48,7 @@ impl Session {
         table: &Table,
         columns: &[Column],
     ) -> Result<u64, Failure> {
-        let node = self.client.client().node();
-        let boot = self.client.client().state().incarnations.get(&node).copied();
+        let boot = self.boot();
         let definition = definition_of(table);
         let as_planned = |table: &Table| match definition_of(table) == definition {
             true => Ok(()),
@@ -58,7 +57,7 @@ impl Session {
         self.show_progress(Some("waiting for table metadata lock".into()));
         let close = &mut |table: &mut Table| {
             as_planned(table)?;
-            table.closed_by = Some(boot.unwrap_or_default());
+            table.closed_by = Some(boot);
             Ok(())
         };
         let mut altered = table.clone();

@@ -23,7 +23,6 @@ use super::instant::instant_definition;
 use super::schema::written_sequence;
 use crate::bind::Binder;
 use crate::bind::alter::Altered;
-use crate::bind::table::unfinished_name;
 use crate::error::{SqlError, code};
 use crate::execute::evaluate::shifted;
 use crate::execute::write::{RowCopier, leading_index};
@@ -148,9 +147,7 @@ impl Session {
     /// Makes the empty copy.
     async fn create_copy(&mut self, table: &Table, altered: &Altered) -> Result<TableId, Failure> {
         let mut copy = altered.table.clone();
-        let node = self.client.client().node();
-        let boot = self.client.client().state().incarnations.get(&node).copied();
-        copy.name = unfinished_name(node, boot.unwrap_or_default(), &self.info.id.to_string());
+        copy.name = self.unfinished_name();
         let name = copy.name.clone();
         self.change(SchemaChange::CreateTable(Box::new(copy))).await?;
         let created = self.catalogue().table(&table.database, &name).map(|table| table.id);
@@ -181,14 +178,12 @@ impl Session {
         altered: &Altered,
         copy: TableId,
     ) -> Result<u64, Failure> {
-        let node = self.client.client().node();
-        let filler = self.client.client().state().incarnations.get(&node).copied();
         let state = Some(TableCopy {
             table: copy,
             state: CopyState::DeleteOnly,
             sources: altered.sources.clone(),
             lenient: !self.settings.sql_mode.is_strict(),
-            filler: filler.unwrap_or_default(),
+            filler: self.boot(),
         });
         let definition = definition_of(table);
         self.alter_definition(table.id, &mut |table| {
