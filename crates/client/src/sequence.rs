@@ -119,7 +119,8 @@ impl Session {
                 return Ok(());
             }
         }
-        let next = raise(&client, table, value.saturating_add(1), Durability::Memory).await?;
+        let raised = raise(&client, table, value.saturating_add(1), Durability::Memory);
+        let next = Box::pin(raised).await?;
         let mut sequences = client.shared.sequences.borrow_mut();
         let sequence = sequences.entry(table.id).or_default();
         sequence.known_next = sequence.known_next.max(next);

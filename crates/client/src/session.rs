@@ -139,16 +139,19 @@ impl Session {
 
     /// Runs the operations: all or, when refused, none of the statement they belong to. Reads of rows that are too long for one answer
     /// are asked for one after the other.
-    pub async fn execute(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
-        let reads = || {
-            let numbered = batch.ops.iter().enumerate();
-            numbered.filter(|(_, op)| matches!(op.kind, OpKind::Read { .. }))
-        };
-        if batch.commit || reads().nth(1).is_none() {
+    pub async fn execute(&mut self, batch: Batch) -> Result<BatchResult, Refusal> {
+        let mut reads = batch.ops.iter().filter(|op| matches!(op.kind, OpKind::Read { .. }));
+        if batch.commit || reads.nth(1).is_none() {
             return self.execute_some(batch).await;
         }
+        Box::pin(self.execute_reads(batch)).await
+    }
+
+    async fn execute_reads(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
+        let numbered = batch.ops.iter().enumerate();
+        let reads = numbered.filter(|(_, op)| matches!(op.kind, OpKind::Read { .. }));
         let mut reads: Vec<(usize, Op)> =
-            reads().map(|(position, op)| (position, op.clone())).collect();
+            reads.map(|(position, op)| (position, op.clone())).collect();
         let ops = std::mem::take(&mut batch.ops);
         let again = batch.clone();
         let mut result = self.execute_some(Batch { ops, ..batch }).await?;
@@ -174,7 +177,8 @@ impl Session {
         batch.statement = self.statement;
         batch.durability = batch.durability.or(self.durability);
         match batch.ops.iter().any(|op| op.table.is_temporary()) {
-            true => self.execute_with_temporary(batch).await,
+            // Boxed, so that the future of the common way stays short: it is moved.
+            true => Box::pin(self.execute_with_temporary(batch)).await,
             false => self.execute_at_shards(batch).await,
         }
     }

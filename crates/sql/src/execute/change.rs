@@ -77,7 +77,7 @@ impl Context<'_> {
         }
         let mut open = TargetRows { wanted, target, rows, collected: None, remaining: limit };
         if sort_here || whole {
-            open.collected = Some(self.collect_target(&mut open, sort_here).await?);
+            open.collected = Some(Box::pin(self.collect_target(&mut open, sort_here)).await?);
         }
         Ok(open)
     }

@@ -78,7 +78,7 @@ impl Context<'_> {
                 if id.is_null() {
                     return Ok(Value::Null);
                 }
-                let outcome = self.transaction_outcome(&to_bytes(id.as_ref())).await?;
+                let outcome = Box::pin(self.transaction_outcome(&to_bytes(id.as_ref()))).await?;
                 Ok(Value::text(outcome, Collation::default()))
             }
             Slot::UserLock(call) => {
@@ -91,7 +91,7 @@ impl Context<'_> {
                     None => 0,
                 };
                 let name = arguments.first().unwrap_or(&Value::Null);
-                self.user_lock(call.function, name, seconds).await
+                Box::pin(self.user_lock(call.function, name, seconds)).await
             }
             Slot::Assign { name, value } => {
                 let value = self.evaluated(value, row, (eval, eval)).await?;

@@ -35,7 +35,7 @@ impl Context<'_> {
         }
         match &plan.source {
             InsertSource::Values(rows) => self.insert_values(plan, rows, &mut writer).await?,
-            InsertSource::Select(select) => self.insert_select(plan, select, &mut writer).await?,
+            InsertSource::Select(select) => Box::pin(self.insert_select(plan, select, &mut writer)).await?,
             InsertSource::Load(load) => {
                 Box::pin(self.load(plan, load, &mut writer, sink)).await?;
             }
@@ -53,7 +53,7 @@ impl Context<'_> {
         for (number, values) in (1..).zip(rows) {
             match self.values_row(plan, values, number, writer).await {
                 Ok(row) => writer.push(self, RowChange::insert(row, number)).await?,
-                Err(failure) => return Err(writer.fail(self, failure).await),
+                Err(failure) => return Err(Box::pin(writer.fail(self, failure)).await),
             }
         }
         writer.flush(self, true).await
@@ -88,7 +88,7 @@ impl Context<'_> {
                     row.source = source;
                     writer.push(self, RowChange::insert(row, number)).await?;
                 }
-                Err(error) => return Err(writer.fail(self, error.into()).await),
+                Err(error) => return Err(Box::pin(writer.fail(self, error.into())).await),
             }
         }
         writer.flush(self, true).await

@@ -84,7 +84,7 @@ impl Context<'_> {
                 Ok(Step::End) => return writer.flush(self, true).await,
                 Err(_) => {
                     let error = record_too_long(loader.number + 1);
-                    return Err(writer.fail(self, error.into()).await);
+                    return Err(Box::pin(writer.fail(self, error.into())).await);
                 }
             }
         }
@@ -150,7 +150,7 @@ impl Context<'_> {
     ) -> Result<(), Failure> {
         let row = match loader.row(self, record, writer).await {
             Ok(row) => row,
-            Err(failure) => return Err(writer.fail(self, failure).await),
+            Err(failure) => return Err(Box::pin(writer.fail(self, failure)).await),
         };
         writer.push(self, RowChange::insert(row, loader.number)).await?;
         if record.is_cut() {
@@ -160,7 +160,7 @@ impl Context<'_> {
             );
             let error = SqlError::new(code::ER_WARN_TOO_MANY_RECORDS, message);
             if let Err(error) = self.warn_or_fail(error) {
-                return Err(writer.fail(self, error.into()).await);
+                return Err(Box::pin(writer.fail(self, error.into())).await);
             }
         }
         Ok(())

@@ -162,7 +162,7 @@ impl Context<'_> {
                     Stream::Table(Box::new(TableStream { relation, wanted, rows, has_lost_order }))
                 }
                 Operator::Virtual { relation, table } => {
-                    values(*relation, self.system_rows(*table).await?)
+                    values(*relation, Box::pin(self.system_rows(*table)).await?)
                 }
                 Operator::Query { relation, plan, keep: None } => {
                     StoredStream::open(*relation, Rc::new(self.rows_of_query(plan).await?))

@@ -118,10 +118,11 @@ impl Context<'_> {
                 };
                 let rows: Vec<Vec<Value>> = if holds { vec![Vec::new()] } else { Vec::new() };
                 self.count_pushed(plan, Stage::LocalFilter, rows.len());
-                self.local_rows(plan, rows, &mut output, &mut columns_sent, sink).await?;
+                let local = self.local_rows(plan, rows, &mut output, &mut columns_sent, sink);
+                Box::pin(local).await?;
             }
             Source::Virtual { table, filter } => {
-                let all = self.system_rows(*table).await?;
+                let all = Box::pin(self.system_rows(*table)).await?;
                 self.count_pushed(plan, Stage::Source, all.len());
                 let mut rows = Vec::with_capacity(all.len());
                 let mut pace = Pace::default();
@@ -136,12 +137,14 @@ impl Context<'_> {
                     }
                 }
                 self.count_pushed(plan, Stage::LocalFilter, rows.len());
-                self.local_rows(plan, rows, &mut output, &mut columns_sent, sink).await?;
+                let local = self.local_rows(plan, rows, &mut output, &mut columns_sent, sink);
+                Box::pin(local).await?;
             }
             Source::Documents { document, table, .. } => {
                 let rows = Box::pin(self.document_rows(document, table, plan.items.len())).await?;
                 self.count_pushed(plan, Stage::Source, rows.len());
-                self.local_rows(plan, rows, &mut output, &mut columns_sent, sink).await?;
+                let local = self.local_rows(plan, rows, &mut output, &mut columns_sent, sink);
+                Box::pin(local).await?;
             }
             Source::Joined(source) => {
                 let joined = self.joined_rows(plan, source, &mut output, &mut columns_sent, sink);
@@ -151,12 +154,12 @@ impl Context<'_> {
             Source::Table(source) => match &plan.grouping {
                 Some(grouping) => {
                     let groups = if grouping.shipped {
-                        self.shipped_groups(plan, source, grouping).await?
+                        Box::pin(self.shipped_groups(plan, source, grouping)).await?
                     } else {
-                        self.gathered_groups(plan, source, grouping).await?
+                        Box::pin(self.gathered_groups(plan, source, grouping)).await?
                     };
                     begin(plan, &mut columns_sent, sink);
-                    self.group_rows(plan, groups, &mut output, sink).await?;
+                    Box::pin(self.group_rows(plan, groups, &mut output, sink)).await?;
                 }
                 None => {
                     self.table_rows(plan, source, &mut output, &mut columns_sent, sink).await?;
@@ -168,7 +171,7 @@ impl Context<'_> {
             Box::pin(self.windowed_rows(plan, windows, &mut output, sink)).await?;
         }
         if let Some(sorter) = output.sorter.take() {
-            let mut rows = sorter.finish().await?;
+            let mut rows = Box::pin(sorter.finish()).await?;
             self.count_pushed(plan, Stage::Sort, rows.len());
             while !output.is_done()
                 && let Some(row) = rows.next().await?
@@ -177,7 +180,7 @@ impl Context<'_> {
             }
         }
         if let Some(seen) = output.seen.take() {
-            let mut rows = seen.finish().await?;
+            let mut rows = Box::pin(seen.finish()).await?;
             while let Some(rows) = &mut rows
                 && !output.is_done()
                 && let Some(row) = rows.next().await?

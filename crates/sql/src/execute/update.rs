@@ -42,7 +42,7 @@ impl Context<'_> {
                         writer.push(self, change).await?;
                     }
                     Ok(false) => {}
-                    Err(failure) => return Err(writer.fail(self, failure).await),
+                    Err(failure) => return Err(Box::pin(writer.fail(self, failure)).await),
                 }
             }
             writer.flush(self, open.is_at_end()).await?;

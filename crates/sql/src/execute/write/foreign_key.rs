@@ -47,7 +47,7 @@ pub(super) struct ForeignKeys {
 }
 
 /// A foreign key of the table that is written.
-struct ParentKey {
+pub(super) struct ParentKey {
     key: ForeignKey,
     /// None: the parent is not there, or has no unique key of these columns, so that no row has a parent.
     target: Option<ParentTarget>,
@@ -63,7 +63,7 @@ struct ParentTarget {
 }
 
 /// A foreign key of another table whose parent is the table that is written.
-struct ChildKey {
+pub(super) struct ChildKey {
     key: ForeignKey,
     child: Arc<Table>,
     layout: RowLayout,
@@ -334,10 +334,10 @@ impl TableWriter<'_> {
         })
     }
 
-    fn parents(&self) -> &[ParentKey] {
+    pub(super) fn parents(&self) -> &[ParentKey] {
         self.foreign_keys.as_ref().map_or(&[], |keys| &keys.parents)
     }
-    fn children(&self) -> &[ChildKey] {
+    pub(super) fn children(&self) -> &[ChildKey] {
         self.foreign_keys.as_ref().map_or(&[], |keys| &keys.children)
     }
 
@@ -634,7 +634,7 @@ impl TableWriter<'_> {
         cascades: Vec<Cascade>,
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + 'c>> {
         Box::pin(async move {
-            if CASCADE_DEPTH_MAX <= self.above.len() && !cascades.is_empty() {
+            if CASCADE_DEPTH_MAX <= self.above.len() {
                 let message = format!(
                     "Foreign key cascade delete/update exceeds max depth of {CASCADE_DEPTH_MAX}."
                 );

@@ -309,13 +309,15 @@ impl<'p> TableWriter<'p> {
             }
         }
         let orphan = match self.duplicates {
-            Duplicates::Refuse => self.keep_those_with_parents(context, &mut ready).await?,
+            Duplicates::Refuse if !self.parents().is_empty() => {
+                Box::pin(self.keep_those_with_parents(context, &mut ready)).await?
+            }
             _ => None,
         };
         let is_last = is_last && failed.is_none() && orphan.is_none();
         self.write(context, ready, is_last).await?;
         if let Some(orphan) = orphan {
-            return Err(self.orphan_failure(context, orphan).await?);
+            return Err(Box::pin(self.orphan_failure(context, orphan)).await?);
         }
         failed.map_or(Ok(()), Err)
     }
@@ -359,17 +361,21 @@ impl<'p> TableWriter<'p> {
     ) -> Result<(), Failure> {
         let catalogue = context.catalogue();
         if !matches!(self.duplicates, Duplicates::Refuse) {
-            return self.write_decided(context, &catalogue, changes, is_last).await;
+            return Box::pin(self.write_decided(context, &catalogue, changes, is_last)).await;
         }
         for change in changes {
             let change = match self.rereads {
-                true => match self.up_to_date(context, change).await? {
+                true => match Box::pin(self.up_to_date(context, change)).await? {
                     Some(change) => change,
                     None => continue,
                 },
                 false => change,
             };
-            match self.is_free_of_children(context, &change).await {
+            let is_free = match self.children().is_empty() {
+                true => Ok(true),
+                false => Box::pin(self.is_free_of_children(context, &change)).await,
+            };
+            match is_free {
                 Ok(true) => self.add(context, &catalogue, change).await?,
                 Ok(false) => {}
                 Err(failure) if failure.leaves_statement() => {
@@ -396,7 +402,8 @@ impl<'p> TableWriter<'p> {
         }
         let copied = match &self.copier {
             Some(copier) => {
-                let copied = copier.change(context, (self.table, self.layout), &change).await?;
+                let copied = copier.change(context, (self.table, self.layout), &change);
+                let copied = Box::pin(copied).await?;
                 Some((copier.ops(catalogue, &copied), copied))
             }
             None => None,
@@ -449,7 +456,10 @@ impl<'p> TableWriter<'p> {
         match context.client().execute(batch).await {
             Ok(result) => {
                 context.warnings.extend(result.warnings);
-                self.cascade(context, pending.cascades).await
+                match pending.cascades.is_empty() {
+                    true => Ok(()),
+                    false => self.cascade(context, pending.cascades).await,
+                }
             }
             Err(refusal) => {
                 let (table, layout, changes) = match &self.copier {
@@ -458,7 +468,7 @@ impl<'p> TableWriter<'p> {
                     }
                     _ => (self.table, self.layout, &pending.changes),
                 };
-                Err(context.write_failure(refusal, table, layout, changes).await)
+                Err(Box::pin(context.write_failure(refusal, table, layout, changes)).await)
             }
         }
     }

@@ -240,7 +240,7 @@ impl TableWriter<'_> {
                 return Ok(value);
             }
             raise(context, self.table, std::mem::take(largest)).await?;
-            self.reserve_values(context, waiting).await?;
+            Box::pin(self.reserve_values(context, waiting)).await?;
         }
     }
 
