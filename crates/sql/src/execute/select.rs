@@ -48,14 +48,15 @@ impl<'p> Output<'p> {
         let (offset, count) = limit;
         let wanted = (!plan.distinct && !plan.calc_found_rows && count < u64::MAX)
             .then(|| offset.saturating_add(count));
+        let visible = plan.items.len() - plan.hidden_count;
         Output {
             plan,
-            visible: plan.items.len() - plan.hidden_count,
+            visible,
             sorter: (!plan.sort.is_empty()).then(|| {
                 let order = RowOrder::Keys(plan.sort.as_slice().into());
                 Sorter::new(&context.budget(), order, wanted)
             }),
-            seen: plan.distinct.then(|| Seen::new(&context.budget())),
+            seen: plan.distinct.then(|| Seen::in_order(&context.budget(), &plan.sort, visible)),
             offset,
             count,
             found: 0,
@@ -78,7 +79,7 @@ impl<'p> Output<'p> {
     fn in_window(&self) -> bool {
         self.offset < self.found && self.found - self.offset <= self.count
     }
-    fn send(&mut self, row: Vec<Value>, sink: &mut dyn ResultSink) -> Result<(), SqlError> {
+    fn send(&mut self, row: &[Value], sink: &mut dyn ResultSink) -> Result<(), SqlError> {
         self.sent += 1;
         if !self.plan.into_variables.is_empty() {
             if self.into.is_some() {
@@ -87,7 +88,7 @@ impl<'p> Output<'p> {
                     "Result consisted of more than one row",
                 ));
             }
-            self.into = Some(row);
+            self.into = Some(row.to_vec());
             return Ok(());
         }
         let values: Vec<ValueRef<'_>> = row[..self.visible].iter().map(Value::as_ref).collect();
@@ -185,7 +186,7 @@ impl Context<'_> {
                 && !output.is_done()
                 && let Some(row) = rows.next().await?
             {
-                self.send(row, &mut output, sink).await?;
+                self.send(&row, &mut output, sink).await?;
             }
         }
         self.end_query(plan);
@@ -529,7 +530,7 @@ impl Context<'_> {
     ) -> Result<(), Failure> {
         if let Some(sorter) = &mut output.sorter {
             if sorter.push(items) {
-                sorter.make_room().await?;
+                Box::pin(sorter.make_room()).await?;
             }
             return Ok(());
         }
@@ -543,21 +544,24 @@ impl Context<'_> {
         output: &mut Output<'_>,
         sink: &mut dyn ResultSink,
     ) -> Result<(), Failure> {
-        let items = match &mut output.seen {
-            None => items,
-            Some(seen) => match seen.look_at(items, output.visible) {
-                SeenRow::New(items) => items,
-                SeenRow::Aside(true) => return Ok(seen.make_room().await?),
-                SeenRow::Known | SeenRow::Aside(false) => return Ok(()),
-            },
-        };
-        self.send(items, output, sink).await
+        let Some(seen) = &mut output.seen else { return self.send(&items, output, sink).await };
+        match seen.look_at(items, output.visible) {
+            SeenRow::New(items) => {
+                self.send(&items, output, sink).await?;
+                if let Some(seen) = &mut output.seen {
+                    seen.passed(items);
+                }
+                Ok(())
+            }
+            SeenRow::Aside(true) => Ok(Box::pin(seen.make_room()).await?),
+            SeenRow::Known | SeenRow::Aside(false) => Ok(()),
+        }
     }
 
     /// Sends a row that is between offset and limit.
     async fn send(
         &mut self,
-        items: Vec<Value>,
+        items: &[Value],
         output: &mut Output<'_>,
         sink: &mut dyn ResultSink,
     ) -> Result<(), Failure> {

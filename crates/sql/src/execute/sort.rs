@@ -146,8 +146,14 @@ async fn sorted(
 }
 
 /// The rows seen by a DISTINCT. When their keys do not fit into memory, further rows with other keys are put aside, and
-/// come at the end, each once and in the order in which they were given.
+/// come at the end, each once and in the order in which they were given. Rows in the order of all their values need a key
+/// only where that order does not tell a row from the one before.
 pub struct Seen {
+    /// The order in which the rows come, if that is by all their values.
+    order: Option<RowOrder>,
+    /// With an order: the last row that passed.
+    last: Option<Vec<Value>>,
+    /// With an order: of the rows that it does not tell from `last`, if there are others.
     keys: KeyTable,
     key: Vec<u8>,
     held: Held,
@@ -167,6 +173,8 @@ pub enum SeenRow {
 impl Seen {
     pub fn new(budget: &Rc<Budget>) -> Seen {
         Seen {
+            order: None,
+            last: None,
             keys: KeyTable::default(),
             key: Vec::new(),
             held: budget.account(),
@@ -174,8 +182,18 @@ impl Seen {
             aside_count: 0,
         }
     }
+    /// For rows in this order, whose first `visible` values are looked at.
+    pub fn in_order(budget: &Rc<Budget>, sort: &[(usize, bool)], visible: usize) -> Seen {
+        let is_sorted_by = |item: usize| sort.iter().any(|(position, _)| *position == item);
+        let is_by_visible = sort.iter().all(|(position, _)| *position < visible);
+        let is_by_all = is_by_visible && (0..visible).all(is_sorted_by);
+        Seen { order: is_by_all.then(|| RowOrder::Keys(sort.into())), ..Seen::new(budget) }
+    }
     /// Looks at the first `visible` values of a row.
     pub fn look_at(&mut self, row: Vec<Value>, visible: usize) -> SeenRow {
+        if self.is_behind_others(&row, visible) {
+            return SeenRow::New(row);
+        }
         self.put_key(&row[..visible]);
         if self.keys.find(&self.key).is_some() {
             return SeenRow::Known;
@@ -193,6 +211,31 @@ impl Seen {
         kept.extend(row);
         self.aside_count += 1;
         SeenRow::Aside(aside.push(kept))
+    }
+    /// Does the order alone tell the row from all before? Otherwise the keys are those of the rows that it may equal.
+    fn is_behind_others(&mut self, row: &[Value], visible: usize) -> bool {
+        let Some(order) = self.order.as_ref().filter(|_| self.aside.is_none()) else { return false };
+        let last = self.last.take();
+        let is_behind = last.as_ref().is_none_or(|last| order.compare(last, row).is_ne());
+        match &last {
+            Some(last) if !is_behind && self.keys.len() == 0 => {
+                self.put_key(&last[..visible]);
+                self.keep_key();
+            }
+            _ if is_behind && self.keys.len() != 0 => {
+                self.keys = KeyTable::default();
+                self.held.set(0);
+            }
+            _ => {}
+        }
+        self.last = last;
+        is_behind
+    }
+    /// Takes a new row back when it was sent.
+    pub fn passed(&mut self, row: Vec<Value>) {
+        if self.order.is_some() {
+            self.last = Some(row);
+        }
     }
     /// Is the row new? 1038 if its key does not fit into memory.
     pub fn insert(&mut self, row: &[Value]) -> Result<bool, SqlError> {

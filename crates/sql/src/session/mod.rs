@@ -155,13 +155,16 @@ pub struct Session {
     is_closed: bool,
 }
 
-/// Kept variables are texts by name; these two are asked for with every packet. Read again when a variable was set.
+/// Kept variables are texts by name; these are asked for with every packet or statement. Read again when a variable was set.
 #[derive(Clone, Copy, Default)]
 struct CommandLimits {
     /// [`Server::globals_version`] and [`Settings::kept_version`] when they were read; 0, 0 at first, which neither is.
     versions: (u64, u64),
     max_allowed_packet: u64,
     wait_timeout_seconds: u64,
+    tmp_table_size: u64,
+    tmp_space_max: u64,
+    error_count_max: u64,
 }
 
 struct KillState {
@@ -389,8 +392,8 @@ impl Session {
 
     /// The memory of a new statement.
     pub(crate) fn statement_budget(&self) -> Rc<Budget> {
-        let limits =
-            (self.kept_number("tmp_table_size"), self.kept_number("max_tmp_total_space_usage"));
+        let CommandLimits { tmp_table_size, tmp_space_max, .. } = self.limits();
+        let limits = (tmp_table_size, tmp_space_max);
         let server = (Arc::clone(&self.server), self.info.worker);
         Budget::new(limits, self.client.client().clone(), self.kill_handle(), server)
     }
@@ -573,9 +576,16 @@ impl Session {
             versions,
             max_allowed_packet: self.kept_number("max_allowed_packet"),
             wait_timeout_seconds: self.kept_number(own),
+            tmp_table_size: self.kept_number("tmp_table_size"),
+            tmp_space_max: self.kept_number("max_tmp_total_space_usage"),
+            error_count_max: self.kept_number("max_error_count"),
         };
         self.limits.set(limits);
         limits
+    }
+    /// Conditions of a statement that its diagnostics keep.
+    pub(crate) fn error_count_max(&self) -> u64 {
+        self.limits().error_count_max
     }
     /// Seconds without a statement after which the connection is closed (interactive_timeout for interactive ones).
     pub fn wait_timeout_seconds(&self) -> u64 {

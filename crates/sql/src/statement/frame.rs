@@ -69,12 +69,12 @@ impl Session {
 
     /// A condition of the statement under way.
     pub(crate) fn push_condition(&mut self, condition: SqlWarning) {
-        let count_max = self.kept_number("max_error_count");
+        let count_max = self.error_count_max();
         self.frame.diagnostics.push(condition, count_max);
     }
     /// Those that a statement inside has left.
     pub(crate) fn push_conditions(&mut self, inner: Diagnostics) {
-        let count_max = self.kept_number("max_error_count");
+        let count_max = self.error_count_max();
         self.frame.diagnostics.append(inner, count_max);
     }
 }
