@@ -140,13 +140,16 @@ impl Shard {
         let mut rows =
             replica.partition.scan(scan.index, &range, direction(scan), after.as_deref());
         let reader = Some(execute.transaction);
+        // Rows that are only copied need no boundary.
+        let is_evaluated =
+            scan.filter.is_some() || matches!(scan.output, protocol::op::ScanOutput::Groups { .. });
         while let Some(item) = rows.next_visible(at, reader) {
             match item.read.visible {
                 Visible::Row(row) => {
                     let view = RowView::new(&replica.layout, &row);
                     progress.visited += 1;
                     progress.looked_at += row.len();
-                    contained(|| {
+                    let mut take = || {
                         if evaluator.passes(&view, evaluation)? {
                             let program = evaluator.program.as_mut();
                             progress
@@ -154,7 +157,11 @@ impl Shard {
                                 .add(scan, &view, item.key, projection, program, evaluation)?;
                         }
                         Ok(())
-                    })?;
+                    };
+                    match is_evaluated {
+                        true => contained(take)?,
+                        false => take()?,
+                    }
                 }
                 Visible::Absent => progress.visited += 1,
                 Visible::Undecided(_)

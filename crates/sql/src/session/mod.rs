@@ -162,6 +162,8 @@ struct CommandLimits {
     versions: (u64, u64),
     max_allowed_packet: u64,
     wait_timeout_seconds: u64,
+    net_read_timeout_seconds: u64,
+    net_write_timeout_seconds: u64,
     tmp_table_size: u64,
     tmp_space_max: u64,
     error_count_max: u64,
@@ -576,6 +578,8 @@ impl Session {
             versions,
             max_allowed_packet: self.kept_number("max_allowed_packet"),
             wait_timeout_seconds: self.kept_number(own),
+            net_read_timeout_seconds: self.kept_number("net_read_timeout"),
+            net_write_timeout_seconds: self.kept_number("net_write_timeout"),
             tmp_table_size: self.kept_number("tmp_table_size"),
             tmp_space_max: self.kept_number("max_tmp_total_space_usage"),
             error_count_max: self.kept_number("max_error_count"),
@@ -592,10 +596,10 @@ impl Session {
         self.limits().wait_timeout_seconds
     }
     pub fn net_read_timeout_seconds(&self) -> u64 {
-        self.kept_number("net_read_timeout")
+        self.limits().net_read_timeout_seconds
     }
     pub fn net_write_timeout_seconds(&self) -> u64 {
-        self.kept_number("net_write_timeout")
+        self.limits().net_write_timeout_seconds
     }
 
     /// Shows in the process list what a long statement is doing, until it ends.
