@@ -35,7 +35,9 @@ impl Context<'_> {
         }
         match &plan.source {
             InsertSource::Values(rows) => self.insert_values(plan, rows, &mut writer).await?,
-            InsertSource::Select(select) => Box::pin(self.insert_select(plan, select, &mut writer)).await?,
+            InsertSource::Select(select) => {
+                Box::pin(self.insert_select(plan, select, &mut writer)).await?
+            }
             InsertSource::Load(load) => {
                 Box::pin(self.load(plan, load, &mut writer, sink)).await?;
             }

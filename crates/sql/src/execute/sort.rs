@@ -214,7 +214,9 @@ impl Seen {
     }
     /// Does the order alone tell the row from all before? Otherwise the keys are those of the rows that it may equal.
     fn is_behind_others(&mut self, row: &[Value], visible: usize) -> bool {
-        let Some(order) = self.order.as_ref().filter(|_| self.aside.is_none()) else { return false };
+        let Some(order) = self.order.as_ref().filter(|_| self.aside.is_none()) else {
+            return false;
+        };
         let last = self.last.take();
         let is_behind = last.as_ref().is_none_or(|last| order.compare(last, row).is_ne());
         match &last {

@@ -27,7 +27,8 @@ impl Session {
             return self.client.commit().await.map_err(|refusal| self.refused(refusal));
         };
         let lock_wait_timeout_ms = self.settings.lock_wait_timeout_seconds.saturating_mul(1_000);
-        let result = Box::pin(self.client.commit_with_token(token.as_bytes(), lock_wait_timeout_ms)).await;
+        let result =
+            Box::pin(self.client.commit_with_token(token.as_bytes(), lock_wait_timeout_ms)).await;
         if !matches!(result, Err(TokenRefusal::Refused(_))) {
             self.settings.commit_token = None;
         }

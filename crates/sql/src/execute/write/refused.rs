@@ -40,7 +40,9 @@ impl Context<'_> {
             _ => None,
         };
         if let Refusal::DuplicateKey { table: physical, index } = &refusal {
-            match Box::pin(self.taken_key(&catalogue, *physical, *index, table, layout, changes)).await {
+            match Box::pin(self.taken_key(&catalogue, *physical, *index, table, layout, changes))
+                .await
+            {
                 Ok(own) => error = own,
                 // That the transaction is gone is worth more than which key was taken.
                 Err(refusal) if refusal.ends_transaction() => return self.refused(refusal),

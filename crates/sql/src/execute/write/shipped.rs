@@ -107,7 +107,9 @@ impl Context<'_> {
         let result = match self.client().execute(batch).await {
             Ok(result) => result,
             Err(refusal) => {
-                return Err(Box::pin(self.write_failure(refusal, table, &plan.target.layout, &[])).await);
+                return Err(
+                    Box::pin(self.write_failure(refusal, table, &plan.target.layout, &[])).await
+                );
             }
         };
         self.warnings.extend(result.warnings);
