@@ -3,6 +3,7 @@
 //!
 //! What does not belong here: anything that knows a node, a message, a packet, a socket or SQL text.
 
+pub mod account;
 pub mod catalogue;
 pub mod charset;
 pub mod collation;
@@ -18,6 +19,7 @@ pub mod ids;
 pub mod json;
 pub mod key;
 pub mod labels;
+pub mod password;
 pub mod rewriting;
 pub mod row;
 pub mod space;
@@ -26,6 +28,7 @@ pub mod temporal;
 pub mod value;
 pub mod wire;
 
+pub use account::{Account, AccountName, Accounts, PrivilegeSet, Privileges};
 pub use catalogue::{
     AutoIncrement, Catalogue, Column, ColumnDefault, Database, Index, IndexAlgorithm, IndexKind,
     IndexPart, IndexState, RowChangeKind, Table, TableState, ViewAlgorithm, ViewCheck,
