@@ -1002,6 +1002,7 @@ pub fn bootstrap_catalogue() -> Catalogue {
         tables: BTreeMap::from(tables),
         table_id_next: USER_LOCKS_TABLE.0 + 1,
         views: Default::default(),
+        accounts: Default::default(),
         temporary: Default::default(),
     }
 }

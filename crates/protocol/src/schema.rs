@@ -1,7 +1,8 @@
 //! Schema changes: entries of the control plane's log, and why one may be refused.
 
 use types::{
-    Collation, Column, Index, IndexId, SchemaVersion, Table, TableId, ViewDefinition, wire_enum,
+    Account, AccountName, Collation, Column, Index, IndexId, SchemaVersion, Table, TableId,
+    ViewDefinition, wire_enum,
 };
 
 /// The hidden table that keeps the next AUTO_INCREMENT value of each table.
@@ -101,6 +102,13 @@ pub enum SchemaChange {
         table: TableId,
         version: SchemaVersion,
     },
+    /// Drops accounts, then puts others in the place of those of their names, or adds them. Only if `version` is that of the
+    /// accounts.
+    ChangeAccounts {
+        drop: Vec<AccountName>,
+        put: Vec<Account>,
+        version: u64,
+    },
 }
 wire_enum!(SchemaChange {
     0 => CreateDatabase { name, collation },
@@ -120,6 +128,7 @@ wire_enum!(SchemaChange {
     14 => RenameView { database, name, to },
     15 => AlterTable { table, version },
     16 => ReplaceTable { table, version },
+    17 => ChangeAccounts { drop, put, version },
 });
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,6 +150,8 @@ pub enum SchemaError {
     CheckExists(String),
     /// Another session alters the table.
     TableBusy(String),
+    /// The accounts have had another change meanwhile.
+    AccountsChanged,
 }
 wire_enum!(SchemaError {
     0 => DatabaseExists(name),
@@ -155,6 +166,7 @@ wire_enum!(SchemaError {
     9 => TableChanged(name),
     10 => CheckExists(name),
     11 => TableBusy(name),
+    12 => AccountsChanged,
 });
 
 /// What the hidden table of a unique key is called.

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::wire::Wire;
 use crate::{wire_enum, wire_struct};
 
 /// Bytes of a user's name and of a host, at most (MySQL's 32 and 255 characters).
@@ -419,9 +420,11 @@ impl Account {
 pub struct Accounts {
     /// Moved by every change of an account.
     pub version: u64,
-    pub by_name: BTreeMap<AccountName, Arc<Account>>,
+    by_name: BTreeMap<AccountName, Arc<Account>>,
+    /// Of all accounts, encoded.
+    bytes: u64,
 }
-wire_struct!(Accounts { version, by_name });
+wire_struct!(Accounts { version, by_name, bytes });
 
 /// Those of a new cluster: root from this machine, without a password, with all privileges.
 impl Default for Accounts {
@@ -429,8 +432,7 @@ impl Default for Accounts {
         let name = AccountName::new("root", "localhost");
         let dynamic = DYNAMIC_PRIVILEGES.iter().map(|name| (name.to_string(), true)).collect();
         let grants = Grants { global: PrivilegeSet::ALL, dynamic, ..Grants::default() };
-        let root = Account { grants, ..Account::new(name.clone()) };
-        Accounts { version: 0, by_name: BTreeMap::from([(name, Arc::new(root))]) }
+        Accounts::of([Account { grants, ..Account::new(name) }])
     }
 }
 
@@ -557,6 +559,38 @@ fn host_rank(host: &str) -> (u8, Reverse<usize>) {
 }
 
 impl Accounts {
+    /// These accounts, as version 0.
+    pub fn of(accounts: impl IntoIterator<Item = Account>) -> Accounts {
+        let mut all = Accounts { version: 0, by_name: BTreeMap::new(), bytes: 0 };
+        accounts.into_iter().for_each(|account| all.put(account));
+        all
+    }
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Account>> {
+        self.by_name.values()
+    }
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+    /// Bytes of all accounts, encoded.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    /// Adds an account, or replaces the one of its name.
+    pub fn put(&mut self, account: Account) {
+        self.remove(&account.name);
+        self.bytes += account.to_bytes().len() as u64;
+        self.by_name.insert(account.name.clone(), Arc::new(account));
+    }
+    pub fn remove(&mut self, name: &AccountName) -> Option<Arc<Account>> {
+        let removed = self.by_name.remove(name);
+        if let Some(removed) = &removed {
+            self.bytes -= removed.to_bytes().len() as u64;
+        }
+        removed
+    }
     pub fn get(&self, name: &AccountName) -> Option<&Arc<Account>> {
         self.by_name.get(name)
     }
@@ -727,14 +761,9 @@ fn unescaped(pattern: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Wire;
 
     fn accounts(names: &[(&str, &str)]) -> Accounts {
-        let account = |(user, host): &(&str, &str)| {
-            let name = AccountName::new(user, host);
-            (name.clone(), Arc::new(Account::new(name)))
-        };
-        Accounts { version: 1, by_name: names.iter().map(account).collect() }
+        Accounts::of(names.iter().map(|(user, host)| Account::new(AccountName::new(user, host))))
     }
     fn client(address: &str) -> ClientHost {
         match address {
@@ -854,8 +883,9 @@ mod tests {
         let mut all = accounts(&[("u", "%"), ("r", "%"), ("s", "%")]);
         let name = |user: &str| AccountName::new(user, "%");
         let mut set = |user: &str, change: &dyn Fn(&mut Grants)| {
-            let account = all.by_name.get_mut(&name(user)).expect("it is there");
-            change(&mut Arc::make_mut(account).grants);
+            let mut account = (**all.get(&name(user)).expect("it is there")).clone();
+            change(&mut account.grants);
+            all.put(account);
         };
         set("u", &|grants| {
             grants.databases.insert("shop%".into(), P::SELECT);
@@ -895,10 +925,13 @@ mod tests {
     fn accounts_go_over_the_wire() {
         let mut all = Accounts::default();
         let root = AccountName::new("root", "localhost");
-        let account = Arc::make_mut(all.by_name.get_mut(&root).expect("root"));
+        let mut account = (**all.get(&root).expect("root")).clone();
         account.tls =
             TlsRequirement::Specified { subject: Some("CN=a".into()), issuer: None, cipher: None };
         account.secret_before = Some(vec![1, 2]);
+        all.put(account);
+        let bytes: usize = all.iter().map(|account| account.to_bytes().len()).sum();
+        assert_eq!(all.bytes(), bytes as u64);
         let mut bytes = Vec::new();
         all.encode(&mut bytes);
         assert_eq!(Accounts::decode(&mut crate::wire::Reader::new(&bytes)), Ok(all));

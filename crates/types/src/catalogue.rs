@@ -9,9 +9,9 @@ use std::sync::Arc;
 use crate::display::DECIMALS_MAX;
 use crate::wire::{Reader, Wire, WireError};
 use crate::{
-    Collation, ColumnExpression, ColumnType, Constraints, CopyState, Generated, Incarnation,
-    IndexId, IntWidth, NumberDisplay, Rewriting, RowLayout, SchemaVersion, TableId, Value,
-    wire_enum, wire_struct,
+    Accounts, Collation, ColumnExpression, ColumnType, Constraints, CopyState, Generated,
+    Incarnation, IndexId, IntWidth, NumberDisplay, Rewriting, RowLayout, SchemaVersion, TableId,
+    Value, wire_enum, wire_struct,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -25,26 +25,34 @@ pub struct Catalogue {
     pub table_id_next: u32,
     /// By lower-case name of the database and own name.
     pub views: BTreeMap<(String, String), Arc<ViewDefinition>>,
+    pub accounts: Arc<Accounts>,
     /// Temporary tables of the session that has this catalogue, by lower-case name of the database and own name. Each hides the
     /// table or view of its name. Empty in the catalogue of a cluster.
     pub temporary: BTreeMap<(String, String), TableId>,
 }
 
-/// Set in `table_id_next` where views follow it: ids stay below.
+/// Set in `table_id_next` where views follow it, and accounts: ids stay below.
 const CATALOGUE_HAS_VIEWS: u32 = 1 << 31;
+const CATALOGUE_HAS_ACCOUNTS: u32 = 1 << 30;
 
-/// A catalogue without views has the bytes that it had before there were views.
+/// A catalogue without views has the bytes that it had before there were views; one whose accounts nobody has changed, those from
+/// before there were accounts.
 impl Wire for Catalogue {
     fn encode(&self, out: &mut Vec<u8>) {
         assert!(self.temporary.is_empty(), "a session's own tables stay with it");
         self.version.encode(out);
         self.databases.encode(out);
         self.tables.encode(out);
-        if self.views.is_empty() {
-            self.table_id_next.encode(out);
-        } else {
-            (self.table_id_next | CATALOGUE_HAS_VIEWS).encode(out);
+        let has_views = !self.views.is_empty();
+        let has_accounts = self.accounts.version != 0;
+        let flags = if has_views { CATALOGUE_HAS_VIEWS } else { 0 }
+            | if has_accounts { CATALOGUE_HAS_ACCOUNTS } else { 0 };
+        (self.table_id_next | flags).encode(out);
+        if has_views {
             self.views.values().cloned().collect::<Vec<Arc<ViewDefinition>>>().encode(out);
+        }
+        if has_accounts {
+            self.accounts.encode(out);
         }
     }
     fn decode(input: &mut Reader<'_>) -> Result<Catalogue, WireError> {
@@ -56,14 +64,18 @@ impl Wire for Catalogue {
             version,
             databases,
             tables,
-            table_id_next: table_id_next & !CATALOGUE_HAS_VIEWS,
+            table_id_next: table_id_next & !(CATALOGUE_HAS_VIEWS | CATALOGUE_HAS_ACCOUNTS),
             views: BTreeMap::new(),
+            accounts: Arc::default(),
             temporary: BTreeMap::new(),
         };
         if table_id_next & CATALOGUE_HAS_VIEWS != 0 {
             for view in Vec::<Arc<ViewDefinition>>::decode(input)? {
                 catalogue.views.insert(view.key(), view);
             }
+        }
+        if table_id_next & CATALOGUE_HAS_ACCOUNTS != 0 {
+            catalogue.accounts = Wire::decode(input)?;
         }
         Ok(catalogue)
     }

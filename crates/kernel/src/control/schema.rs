@@ -13,8 +13,8 @@ use std::sync::Arc;
 use protocol::control::{ControlState, SchemaRequest};
 use protocol::schema::{SchemaChange, SchemaError, entries_name, unique_entries_table};
 use types::{
-    Catalogue, Database, Index, IndexId, IndexKind, IndexState, Reference, Rewriting,
-    SchemaVersion, Table, TableId, TableState, ViewDefinition,
+    Account, AccountName, Catalogue, Database, Index, IndexId, IndexKind, IndexState, Reference,
+    Rewriting, SchemaVersion, Table, TableId, TableState, ViewDefinition,
 };
 
 use copies::{
@@ -28,6 +28,7 @@ const TABLES_MAX: usize = 20_000;
 /// For the same reason.
 const VIEWS_MAX: usize = 20_000;
 const VIEW_BYTES_MAX: usize = 16 << 20;
+const ACCOUNT_BYTES_MAX: u64 = 16 << 20;
 /// MySQL's 64, and the primary key of the hidden row id.
 const INDEXES_MAX: usize = 65;
 
@@ -147,10 +148,36 @@ pub(super) fn change(
         SchemaChange::ReplaceTable { table, version: planned } => {
             replace_table(catalogue, *table, *planned, version)?;
         }
+        SchemaChange::ChangeAccounts { drop, put, version } => {
+            change_accounts(catalogue, drop, put, *version)?;
+        }
     }
     link(catalogue, version);
     catalogue.version = version;
     forget_builds(state);
+    Ok(())
+}
+
+fn change_accounts(
+    catalogue: &mut Catalogue,
+    drop: &[AccountName],
+    put: &[Account],
+    version: u64,
+) -> Result<(), SchemaError> {
+    if catalogue.accounts.version != version {
+        return Err(SchemaError::AccountsChanged);
+    }
+    let mut accounts = (*catalogue.accounts).clone();
+    for name in drop {
+        accounts.remove(name);
+    }
+    put.iter().for_each(|account| accounts.put(account.clone()));
+    if ACCOUNT_BYTES_MAX < accounts.bytes() {
+        let limit = format!("bytes of accounts and grants (at most {ACCOUNT_BYTES_MAX})");
+        return Err(SchemaError::TooMany(limit));
+    }
+    accounts.version += 1;
+    catalogue.accounts = Arc::new(accounts);
     Ok(())
 }
 
@@ -769,6 +796,27 @@ mod tests {
         assert_eq!(own.table("d", "e").expect("renamed").constraints.checks[0].name, "e_chk_1");
         assert_eq!(rename_table(&mut own, b, "d", "f", version), Ok(()));
         assert_eq!(own.table("d", "f").expect("renamed").constraints.checks[0].name, "c_chk_1");
+    }
+
+    #[test]
+    fn accounts_change_from_the_version_that_was_read() {
+        use types::account::{Account, AccountName};
+        let mut own = catalogue();
+        let root = AccountName::new("root", "localhost");
+        let put = vec![Account::new(AccountName::new("a", "%"))];
+        assert_eq!(change_accounts(&mut own, &[], &put, 1), Err(SchemaError::AccountsChanged));
+        assert_eq!(change_accounts(&mut own, &[], &put, 0), Ok(()));
+        assert_eq!((own.accounts.version, own.accounts.len()), (1, 2));
+        // Renamed in one change.
+        let put = vec![Account::new(AccountName::new("b", "%"))];
+        let drop = [put[0].name.clone(), AccountName::new("a", "%"), root];
+        assert_eq!(change_accounts(&mut own, &drop, &put, 1), Ok(()));
+        let names: Vec<String> = own.accounts.iter().map(|of| of.name.to_string()).collect();
+        assert_eq!(names, ["b@%"]);
+        let long = Account { attributes: "x".repeat(17 << 20), ..put[0].clone() };
+        let refused = change_accounts(&mut own, &[], &[long], 2);
+        assert!(matches!(refused, Err(SchemaError::TooMany(_))), "{refused:?}");
+        assert_eq!(own.accounts.version, 2);
     }
 
     /// The bound counts each view once: a view that replaces another gives back the bytes of that.

@@ -202,6 +202,7 @@ fn schema_error(error: SchemaError, catalogue: &Catalogue) -> SqlError {
         SchemaError::Withdrawn => SqlError::interrupted(),
         SchemaError::TableChanged(_) => SqlError::definition_changed(),
         SchemaError::CheckExists(name) => duplicate_check(&name),
+        SchemaError::AccountsChanged => SqlError::definition_changed(),
         SchemaError::TableBusy(name) => SqlError::new(
             code::ER_TABLE_DEF_CHANGED,
             format!("Another session alters table '{name}', please retry transaction"),

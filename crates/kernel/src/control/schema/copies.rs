@@ -14,7 +14,12 @@ use super::{check_names, give_rows, hide, known, name_entries, store, unname};
 /// Does the change wait for no adoption? One that opens a closed table goes back to a definition in use, from one without users.
 /// One that gives a copy up leaves rows of it behind, which have no readers.
 pub(in crate::control) fn overtakes(catalogue: &Catalogue, change: &SchemaChange) -> bool {
-    let SchemaChange::AlterTable { table, .. } = change else { return false };
+    let table = match change {
+        // Of no table.
+        SchemaChange::ChangeAccounts { .. } => return true,
+        SchemaChange::AlterTable { table, .. } => table,
+        _ => return false,
+    };
     let Ok(own) = known(catalogue, table.id) else { return false };
     let gives_up = own.rewriting.copy.is_some() && table.rewriting.copy.is_none();
     // With other columns it becomes a definition that no node has used yet.
