@@ -15,11 +15,13 @@
 //! What the parser recognises and the engine has no use for is `Unsupported` with MySQL's name for the feature; the
 //! binder answers it with error 1235.
 
+mod account;
 mod definition;
 mod expression;
 mod walk;
 mod window;
 
+pub use account::*;
 pub use definition::*;
 pub use expression::*;
 pub use window::*;
@@ -173,6 +175,8 @@ pub enum Statement {
         kind: TableMaintenance,
         tables: Vec<ObjectName>,
     },
+    /// CREATE USER, GRANT, SET PASSWORD and the like.
+    Account(Box<AccountStatement>),
     /// Recognised by its leading words, not parsed further. `feature` is upper-cased, e.g. "CREATE TRIGGER".
     Unsupported {
         feature: String,
@@ -587,6 +591,9 @@ pub enum Show {
     },
     CreateTable(ObjectName),
     CreateView(ObjectName),
+    CreateUser {
+        user: UserName,
+    },
     CreateDatabase {
         name: String,
         if_not_exists: bool,
@@ -633,9 +640,11 @@ pub enum Show {
     Collation {
         filter: ShowFilter,
     },
-    /// `user` is None for the current one, else (user, host).
+    /// SHOW GRANTS; `user` is the current account without FOR.
     Grants {
-        user: Option<(String, String)>,
+        user: UserName,
+        /// Roles whose privileges are shown too; empty without USING.
+        using: Vec<UserName>,
     },
     Plugins,
     Privileges,

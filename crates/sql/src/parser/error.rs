@@ -33,6 +33,14 @@ pub enum ParseErrorKind {
     UnknownLock,
     /// Two words that exclude each other.
     WrongUsage(&'static str, &'static str),
+    /// A name, which `near` holds, of the given kind with more than the given number of characters.
+    NameTooLong(&'static str, usize),
+    /// The host of an account has an `@`.
+    IllegalHost,
+    /// An option's number, which `near` holds, outside of its bounds.
+    WrongValue(&'static str),
+    /// An option that a statement has twice.
+    UsedTwice(&'static str),
 }
 
 impl ParseError {
@@ -57,6 +65,10 @@ impl ParseError {
             ParseErrorKind::UnknownAlgorithm => 1800,
             ParseErrorKind::UnknownLock => 1801,
             ParseErrorKind::WrongUsage(..) => 1221,
+            ParseErrorKind::NameTooLong(..) => 1470,
+            ParseErrorKind::IllegalHost => 1105,
+            ParseErrorKind::WrongValue(_) => 1525,
+            ParseErrorKind::UsedTwice(_) => 1225,
         }
     }
 
@@ -70,6 +82,8 @@ impl ParseError {
             ParseErrorKind::IllegalDouble => "22007",
             ParseErrorKind::UnknownAlgorithm | ParseErrorKind::UnknownLock => "HY000",
             ParseErrorKind::WrongUsage(..) => "HY000",
+            ParseErrorKind::NameTooLong(..) | ParseErrorKind::IllegalHost => "HY000",
+            ParseErrorKind::WrongValue(_) | ParseErrorKind::UsedTwice(_) => "HY000",
         }
     }
 }
@@ -106,6 +120,20 @@ impl fmt::Display for ParseError {
             ParseErrorKind::UnknownLock => write!(f, "Unknown LOCK type '{}'", self.near),
             ParseErrorKind::WrongUsage(first, second) => {
                 write!(f, "Incorrect usage of {first} and {second}")
+            }
+            ParseErrorKind::NameTooLong(what, length_max) => write!(
+                f,
+                "String '{}' is too long for {what} (should be no longer than {length_max})",
+                self.near
+            ),
+            ParseErrorKind::IllegalHost => {
+                write!(f, "Malformed hostname (illegal symbol: '@')")
+            }
+            ParseErrorKind::WrongValue(name) => {
+                write!(f, "Incorrect {name} value: '{}'", self.near)
+            }
+            ParseErrorKind::UsedTwice(name) => {
+                write!(f, "Option '{name}' used twice in statement")
             }
         }
     }

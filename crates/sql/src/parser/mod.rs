@@ -24,12 +24,14 @@
 //! | `window` | OVER, WINDOW |
 //! | `change` | INSERT, UPDATE, DELETE |
 //! | `definition`, `column`, `alter`, `view` | CREATE, DROP, ALTER |
+//! | `account` | users, roles, GRANT, REVOKE |
 //! | `statement` | which statement it is |
 //! | `session`, `show` | SET, transactions, administration, SHOW |
 //! | `print` | a query as text again |
 //! | `digest`, `sip` | the digest, its hash |
 //! | `limits`, `error` | the bounds, the refusals |
 
+mod account;
 mod alter;
 pub mod ast;
 mod ast_debug;
@@ -54,6 +56,8 @@ mod sip;
 mod statement;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_account;
 #[cfg(test)]
 mod tests_definition;
 #[cfg(test)]

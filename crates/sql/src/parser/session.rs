@@ -18,15 +18,16 @@ impl Parser<'_> {
     /// At SET.
     pub fn set(&mut self) -> Parse<Statement> {
         self.expect("SET")?;
-        if self.at("PASSWORD") && self.peek().kind != TokenKind::Comma {
-            self.skip_statement()?;
-            return Ok(Statement::Unsupported { feature: "SET PASSWORD".to_string() });
+        if self.at("PASSWORD") {
+            return self.set_password();
         }
         let is_role =
             self.at("ROLE") && !matches!(self.peek().kind, TokenKind::Equal | TokenKind::Assign);
-        if is_role || self.at("DEFAULT") && self.next_is("ROLE") {
-            self.skip_statement()?;
-            return Ok(Statement::Unsupported { feature: "SET ROLE".to_string() });
+        if is_role {
+            return self.set_role();
+        }
+        if self.at("DEFAULT") && self.next_is("ROLE") {
+            return self.set_default_role();
         }
         if self.at("RESOURCE") && self.next_is("GROUP") {
             self.skip_statement()?;
@@ -117,7 +118,7 @@ impl Parser<'_> {
         Ok(name)
     }
 
-    fn expect_assignment(&mut self) -> Parse<()> {
+    pub fn expect_assignment(&mut self) -> Parse<()> {
         if self.accept_kind(TokenKind::Assign) {
             return Ok(());
         }

@@ -132,11 +132,15 @@ impl Parser<'_> {
             }
             "GRANTS" => {
                 self.advance();
-                let user = if self.accept("FOR") { self.account()? } else { None };
-                if self.at("USING") {
-                    self.skip_statement()?;
+                let mut user = UserName::Current;
+                let mut using = Vec::new();
+                if self.accept("FOR") {
+                    user = self.user_name()?;
+                    if self.accept("USING") {
+                        using = self.list(Self::user_name)?;
+                    }
                 }
-                Show::Grants { user }
+                Show::Grants { user, using }
             }
             "PLUGINS" => {
                 self.advance();
@@ -172,7 +176,11 @@ impl Parser<'_> {
                 self.advance();
                 Ok(Show::CreateView(self.object_name()?))
             }
-            "PROCEDURE" | "FUNCTION" | "TRIGGER" | "EVENT" | "USER" => {
+            "USER" => {
+                self.advance();
+                Ok(Show::CreateUser { user: self.user_name()? })
+            }
+            "PROCEDURE" | "FUNCTION" | "TRIGGER" | "EVENT" => {
                 Ok(Show::Unsupported { feature: self.leading_words("SHOW CREATE", 1)? })
             }
             _ => self.syntax_error(),
@@ -202,31 +210,6 @@ impl Parser<'_> {
             return Ok(ShowFilter::Where(self.expression()?));
         }
         Ok(ShowFilter::None)
-    }
-
-    /// `user@host`, `'user'@'host'`, `user`, CURRENT_USER (None).
-    pub fn account(&mut self) -> Parse<Option<(String, String)>> {
-        if self.accept("CURRENT_USER") {
-            if self.accept_kind(TokenKind::LeftParen) {
-                self.expect_kind(TokenKind::RightParen)?;
-            }
-            return Ok(None);
-        }
-        let user = self.account_name()?;
-        let mut host = "%".to_string();
-        if self.at_kind(TokenKind::UserVariable) {
-            host = self.user_variable()?;
-            // `user @ 'host'` leaves the host behind a lone @.
-            if host.is_empty() {
-                host = self.name_or_string()?;
-            }
-        }
-        Ok(Some((user, host)))
-    }
-
-    /// A user's name may be the empty string.
-    fn account_name(&mut self) -> Parse<String> {
-        self.name_or_string()
     }
 
     /// The current and the next words up to `count`, behind `prefix`; reads over the rest of the statement.

@@ -8,8 +8,8 @@ use super::lexer::TokenKind;
 #[rustfmt::skip]
 const UNSUPPORTED: &[(&str, usize)] = &[
     ("ALTER", 2), ("BINLOG", 1), ("CACHE", 2), ("CALL", 1), ("CHANGE", 3), ("CLONE", 1), ("CREATE", 2), ("DROP", 2),
-    ("GET", 2), ("GRANT", 1), ("HANDLER", 1), ("HELP", 1), ("IMPORT", 2), ("INSTALL", 2), ("LOAD", 2), ("PURGE", 2),
-    ("RENAME", 2), ("RESET", 2), ("RESIGNAL", 1), ("RESTART", 1), ("REVOKE", 1), ("SHUTDOWN", 1), ("SIGNAL", 1),
+    ("GET", 2), ("HANDLER", 1), ("HELP", 1), ("IMPORT", 2), ("INSTALL", 2), ("LOAD", 2), ("PURGE", 2),
+    ("RENAME", 2), ("RESET", 2), ("RESIGNAL", 1), ("RESTART", 1), ("SHUTDOWN", 1), ("SIGNAL", 1),
     ("START", 2), ("STOP", 2), ("UNINSTALL", 2), ("XA", 2),
 ];
 
@@ -56,6 +56,9 @@ impl Parser<'_> {
             "DROP" => self.drop_statement(),
             "ALTER" => self.alter(),
             "RENAME" if self.next_is("TABLE") || self.next_is("TABLES") => self.rename_table(),
+            "RENAME" if self.next_is("USER") => self.rename_user(),
+            "GRANT" => self.grant(),
+            "REVOKE" => self.revoke(),
             "KILL" => self.kill(),
             "LOCK" => self.lock(),
             "UNLOCK" => self.unlock(),
@@ -116,6 +119,14 @@ impl Parser<'_> {
             self.advance();
             return self.create_index();
         }
+        if is(self, "USER") {
+            self.advance();
+            return self.create_user();
+        }
+        if is(self, "ROLE") {
+            self.advance();
+            return self.create_role();
+        }
         if self.is_view_definition() {
             self.advance();
             return self.create_view(false);
@@ -142,6 +153,14 @@ impl Parser<'_> {
             self.advance();
             return self.drop_view();
         }
+        if is(self, "USER") {
+            self.advance();
+            return self.drop_user();
+        }
+        if is(self, "ROLE") {
+            self.advance();
+            return self.drop_role();
+        }
         if is(self, "PREPARE") {
             self.advance();
             self.advance();
@@ -158,6 +177,10 @@ impl Parser<'_> {
         if self.next_is("DATABASE") || self.next_is("SCHEMA") {
             self.advance();
             return self.alter_database();
+        }
+        if self.next_is("USER") {
+            self.advance();
+            return self.alter_user();
         }
         if self.is_view_definition() {
             self.advance();
@@ -242,8 +265,6 @@ fn is_definable(word: &str) -> bool {
             | "FUNCTION"
             | "TRIGGER"
             | "EVENT"
-            | "USER"
-            | "ROLE"
             | "SERVER"
             | "TABLESPACE"
             | "LOGFILE"

@@ -24,7 +24,10 @@ impl Parser<'_> {
         let mut definer = None;
         if self.accept("DEFINER") {
             self.expect_kind(TokenKind::Equal)?;
-            definer = self.account()?;
+            definer = match self.user_name()? {
+                UserName::Named { user, host } => Some((user, host)),
+                UserName::Current => None,
+            };
         }
         let mut as_invoker = false;
         if self.accept("SQL") {

@@ -168,6 +168,7 @@ impl Session {
                 self.send(table, sink, more).await
             }
             Statement::Unsupported { feature } => Err(SqlError::not_supported(feature)),
+            Statement::Account(account) => Err(SqlError::not_supported(account.feature())),
             Statement::CreateTable(create) if create.as_query.is_some() => {
                 let (changed, info) = match self.create_table_select(create).await {
                     Ok(created) => created,

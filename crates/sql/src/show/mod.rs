@@ -389,10 +389,13 @@ impl Session {
                 }
                 self.filtered(table, filter).await
             }
-            S::Grants { user } => {
+            S::Grants { user, using } => {
+                if !using.is_empty() {
+                    return Err(SqlError::not_supported("SHOW GRANTS ... USING"));
+                }
                 let (name, host) = match user {
-                    Some((name, host)) => (name.clone(), host.clone()),
-                    None => (self.info.user.clone(), "localhost".to_string()),
+                    ast::UserName::Named { user, host } => (user.clone(), host.clone()),
+                    ast::UserName::Current => (self.info.user.clone(), "localhost".to_string()),
                 };
                 if name != self.info.user {
                     return Err(SqlError::new(
@@ -493,6 +496,7 @@ impl Session {
                 ];
                 self.filtered(Table::of_texts(&titles), filter).await
             }
+            S::CreateUser { user: _ } => Err(SqlError::not_supported("SHOW CREATE USER")),
             S::Unsupported { feature } => Err(SqlError::not_supported(feature)),
         }
     }
