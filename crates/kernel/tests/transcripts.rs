@@ -95,6 +95,7 @@ transcripts! {
         vote_waits_for_record
         undone_in_steps;
     control:
+        accounts_change
         answers_of_earlier_boots
         copies_of_a_new_leader
         dropped_rows_go_after_adoption

@@ -1,11 +1,11 @@
 //! Passwords: the arithmetic of the two plugins.
 //!
 //! ```text
-//!   mysql_native_password   stored = SHA1(SHA1(p))        token = SHA1(p)   xor SHA1(scramble . stored)
-//!   caching_sha2_password   stored = SHA256(SHA256(p))    token = SHA256(p) xor SHA256(stored . scramble)
+//!   mysql_native_password   known = SHA1(SHA1(p))        token = SHA1(p)   xor SHA1(scramble . known)
+//!   caching_sha2_password   known = SHA256(SHA256(p))    token = SHA256(p) xor SHA256(known . scramble)
 //! ```
 //!
-//! The server undoes the xor, hashes once more and compares with what it stores, in constant time. A token of another
+//! The server undoes the xor, hashes once more and compares with what it knows, in constant time. A token of another
 //! length than its hash never matches: the comparison that took the shorter length let one in 256 through in 2012.
 //!
 //! When the token of caching_sha2_password does not match, the client may send the password itself: in the clear on TLS
@@ -20,9 +20,9 @@ use aws_lc_rs::rsa::{KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, Priv
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+use types::password::PASSWORD_SIZE_MAX;
 
 use crate::handshake::SCRAMBLE_SIZE;
-use crate::limits::PASSWORD_SIZE_MAX;
 
 /// A way of proving a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,23 +61,10 @@ pub fn sha2_matches(token: &[u8], scramble: &[u8; SCRAMBLE_SIZE], stored: &[u8; 
     hashed.ct_eq(stored).into()
 }
 
-/// Is this the password itself? `password` ends with a zero byte, as clients send it.
-pub fn sha2_password_matches(password: &[u8], stored: &[u8; 32]) -> bool {
-    let Some((&0, password)) = password.split_last() else { return false };
-    if password.len() > PASSWORD_SIZE_MAX {
-        return false;
-    }
-    sha2_stored(password).ct_eq(stored).into()
-}
-
-/// What is stored for mysql_native_password.
-pub fn native_stored(password: &[u8]) -> [u8; 20] {
-    Sha1::digest(Sha1::digest(password)).into()
-}
-
-/// What is stored for caching_sha2_password's tokens.
-pub fn sha2_stored(password: &[u8]) -> [u8; 32] {
-    Sha256::digest(Sha256::digest(password)).into()
+/// The password that a client sent itself: it ends with a zero byte. None if it does not, or is too long to be one.
+pub fn sent_password(sent: &[u8]) -> Option<&[u8]> {
+    let Some((&0, password)) = sent.split_last() else { return None };
+    (password.len() <= PASSWORD_SIZE_MAX).then_some(password)
 }
 
 /// The key pair for passwords over plain TCP. Made anew at every start: clients ask for the public half.
@@ -147,33 +134,33 @@ fn pem_of(label: &str, der: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
     use aws_lc_rs::rsa::{OaepPublicEncryptingKey, PublicEncryptingKey};
+    use types::password::{native_hash, sha2_fast_hash};
 
     const SCRAMBLE: &[u8; 20] = b"abcdefghijklmnopqrst";
 
     fn native_token(password: &[u8]) -> Vec<u8> {
         let once: [u8; 20] = Sha1::digest(password).into();
-        let mix =
-            Sha1::new().chain_update(SCRAMBLE).chain_update(native_stored(password)).finalize();
+        let mix = Sha1::new().chain_update(SCRAMBLE).chain_update(native_hash(password)).finalize();
         once.iter().zip(mix).map(|(a, b)| a ^ b).collect()
     }
     fn sha2_token(password: &[u8]) -> Vec<u8> {
         let once: [u8; 32] = Sha256::digest(password).into();
         let mix =
-            Sha256::new().chain_update(sha2_stored(password)).chain_update(SCRAMBLE).finalize();
+            Sha256::new().chain_update(sha2_fast_hash(password)).chain_update(SCRAMBLE).finalize();
         once.iter().zip(mix).map(|(a, b)| a ^ b).collect()
     }
 
     /// The stored form of a known password is the one MySQL shows: `*` and 40 digits of PASSWORD('secret').
     #[test]
     fn stored_native_hash_is_mysqls() {
-        let hex: String = native_stored(b"secret").iter().map(|b| format!("{b:02X}")).collect();
+        let hex: String = native_hash(b"secret").iter().map(|b| format!("{b:02X}")).collect();
         assert_eq!(hex, "14E65567ABDB5135D0CFD9A70B3032C179A49EE7");
     }
 
     /// The right token passes; every other length, every truncation, each flipped byte and 100,000 random ones do not.
     #[test]
     fn only_the_right_token_passes() {
-        let (native, sha2) = (native_stored(b"secret"), sha2_stored(b"secret"));
+        let (native, sha2) = (native_hash(b"secret"), sha2_fast_hash(b"secret"));
         assert!(native_matches(&native_token(b"secret"), SCRAMBLE, &native));
         assert!(sha2_matches(&sha2_token(b"secret"), SCRAMBLE, &sha2));
         assert!(!native_matches(&native_token(b"Secret"), SCRAMBLE, &native));
@@ -203,13 +190,15 @@ mod tests {
 
     #[test]
     fn plain_passwords() {
-        let stored = sha2_stored(b"secret");
-        assert!(sha2_password_matches(b"secret\0", &stored));
-        assert!(!sha2_password_matches(b"secret", &stored));
-        assert!(!sha2_password_matches(b"", &stored));
-        assert!(!sha2_password_matches(b"\0", &stored));
-        let long = [b'x'; PASSWORD_SIZE_MAX + 1];
-        assert!(!sha2_password_matches(&[&long[..], b"\0"].concat(), &sha2_stored(&long)));
+        assert_eq!(sent_password(b"secret\0"), Some(&b"secret"[..]));
+        assert_eq!(sent_password(b"\0"), Some(&b""[..]));
+        assert_eq!(sent_password(b"secret"), None);
+        assert_eq!(sent_password(b""), None);
+        let mut long = vec![b'x'; PASSWORD_SIZE_MAX];
+        long.push(0);
+        assert_eq!(sent_password(&long), Some(&long[..PASSWORD_SIZE_MAX]));
+        long.insert(0, b'x');
+        assert_eq!(sent_password(&long), None);
     }
 
     /// A password encrypted with the public key as a client does it comes back; garbage does not.

@@ -8,17 +8,25 @@
 use std::sync::Arc;
 
 use sql::{
-    Account, ColumnInfo, ConnectionId, ConnectionInfo, KillKind, PreparedInfo, ResultSink, Server,
-    SqlError, StatusFlags,
+    ColumnInfo, ConnectionId, ConnectionInfo, KillKind, PreparedInfo, ResultSink, Server, SqlError,
+    StatusFlags,
 };
-use types::{Charset, Collation, Value};
+use types::account::ClientHost;
+use types::password::sha2_text_matches;
+use types::{Account, Charset, Collation, Value};
 
 /// The node, as one connection sees it.
 pub trait Host: 'static {
     type Session: Backend;
     /// The version in the greeting.
     fn version(&self) -> &str;
-    fn account(&self, user: &str, host_is_local: bool) -> Option<Account>;
+    /// The account that this client is, if it proves that.
+    fn account(&self, user: &str, host: ClientHost) -> Option<Arc<Account>>;
+    /// SHA256(SHA256(password)) of an account, if a client has proved its password to this node.
+    fn fast_hash(&self, account: &Account) -> Option<[u8; 32]>;
+    fn keep_fast_hash(&self, account: &Account, hash: [u8; 32]);
+    /// Is the password one of those that these texts of caching_sha2_password were made of? On another thread.
+    async fn password_matches(&self, password: Vec<u8>, stored: Vec<Vec<u8>>) -> bool;
     /// Called once at most, when the user has proved to be who it says.
     fn open(&mut self, info: ConnectionInfo) -> Result<Self::Session, SqlError>;
     /// The connection is gone.
@@ -66,6 +74,8 @@ pub trait Backend: 'static {
 pub struct SqlHost {
     pub server: Arc<Server>,
     pub client: Option<client::Session>,
+    /// The worker's: definitions, and threads for computations.
+    pub node: client::Client,
 }
 
 impl Host for SqlHost {
@@ -73,8 +83,22 @@ impl Host for SqlHost {
     fn version(&self) -> &str {
         &self.server.config().version_text
     }
-    fn account(&self, user: &str, host_is_local: bool) -> Option<Account> {
-        self.server.account(user, host_is_local)
+    fn account(&self, user: &str, host: ClientHost) -> Option<Arc<Account>> {
+        self.node.catalogue().accounts.of_client(user, host).cloned()
+    }
+    fn fast_hash(&self, account: &Account) -> Option<[u8; 32]> {
+        self.server.fast_hash(account)
+    }
+    fn keep_fast_hash(&self, account: &Account, hash: [u8; 32]) {
+        self.server.keep_fast_hash(account, hash);
+    }
+    async fn password_matches(&self, password: Vec<u8>, stored: Vec<Vec<u8>>) -> bool {
+        let compare = move || {
+            let matches = stored.iter().map(|text| sha2_text_matches(&password, text));
+            // All are compared, whichever it is.
+            matches.fold(false, |any, matches| any | matches)
+        };
+        self.node.compute(compare).await.unwrap_or(false)
     }
     fn open(&mut self, info: ConnectionInfo) -> Result<sql::Session, SqlError> {
         let client = self.client.take().expect("a connection opens one session");

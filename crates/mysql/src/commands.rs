@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sql::{ConnectionInfo, ResultSink, SqlError, StatusFlags, code};
-use types::Value;
 use types::contain::contained;
+use types::{AccountName, Value};
 
 use crate::auth::Plugin;
 use crate::backend::{Backend, Host};
@@ -190,9 +190,10 @@ impl<H: Host> Task<H> {
             );
             return Err(End);
         }
-        self.log_in(&response, payload).await.map_err(|error| self.end_login(error))?;
+        let logged_in = self.log_in(&response, payload).await;
+        let account = logged_in.map_err(|error| self.end_login(error))?;
         self.shared.pipe.borrow_mut().set_authenticated();
-        Ok(self.connection_info(response))
+        Ok(self.connection_info(response, account))
     }
 
     fn end_login(&self, error: LoginError) -> End {
@@ -226,7 +227,7 @@ impl<H: Host> Task<H> {
         }
     }
 
-    fn connection_info(&self, response: HandshakeResponse) -> ConnectionInfo {
+    fn connection_info(&self, response: HandshakeResponse, account: AccountName) -> ConnectionInfo {
         let has = |capability: u32| self.capabilities & capability != 0;
         let collation_id = match response.collation_id {
             0 => DEFAULT_COLLATION_ID,
@@ -236,6 +237,7 @@ impl<H: Host> Task<H> {
         ConnectionInfo {
             id: self.start.id,
             worker: self.start.worker,
+            account,
             user: text_of(&response.user),
             host: self.start.transport.host().to_string(),
             database: response.database.as_deref().map(text_of),
@@ -376,8 +378,8 @@ impl<H: Host> Task<H> {
         self.shared.idle_timeout_seconds.set(Some(LOGIN_AGAIN_SECONDS));
         let logged_in = self.log_in(&response, payload).await;
         self.shared.idle_timeout_seconds.set(None);
-        logged_in.map_err(|error| self.end_login(error))?;
-        let info = self.connection_info(response);
+        let account = logged_in.map_err(|error| self.end_login(error))?;
+        let info = self.connection_info(response, account);
         match session.change_user(info).await {
             Ok(()) => {
                 sink.put_plain_ok(session.status_flags());

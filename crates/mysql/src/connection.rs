@@ -11,12 +11,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use sql::{ConnectionId, KillKind, Server};
 use types::WorkerId;
+use types::account::ClientHost;
 
 use crate::auth::RsaKey;
 use crate::backend::{Host, SqlHost};
@@ -62,6 +64,14 @@ impl Transport {
             Transport::Tcp { peer, .. } => peer,
             Transport::UnixSocket => "localhost",
         }
+    }
+    /// For the hosts of accounts.
+    pub fn client_host(&self) -> ClientHost {
+        let address = match self {
+            Transport::Tcp { peer, .. } => peer.parse::<SocketAddr>().ok().map(|peer| peer.ip()),
+            Transport::UnixSocket => None,
+        };
+        ClientHost { is_local: self.is_local(), address }
     }
     /// As an account's host: "localhost", or the address without the port.
     pub fn account_host(&self) -> &str {
@@ -119,7 +129,8 @@ impl Connection {
         config: Arc<ConnectionConfig>,
         start: ConnectionStart,
     ) -> (Connection, Pin<Box<dyn Future<Output = ()>>>) {
-        Connection::with_host(SqlHost { server, client: Some(client) }, config, start)
+        let node = client.client().clone();
+        Connection::with_host(SqlHost { server, client: Some(client), node }, config, start)
     }
     /// The same for any host; tests bring their own.
     pub fn with_host<H: Host>(

@@ -41,6 +41,3 @@ pub const PARAMETER_COUNT_MAX: usize = 65_535;
 
 /// Longest user name that is looked up: 32 characters of 4 bytes, as mysql.user declares it.
 pub const USER_NAME_SIZE_MAX: usize = 128;
-
-/// Longest password taken in a full authentication; MySQL's caching_sha2_password has the same bound.
-pub const PASSWORD_SIZE_MAX: usize = 256;

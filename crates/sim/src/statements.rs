@@ -100,6 +100,7 @@ pub fn session_on(world: &World, server: &Arc<Server>, host: Address) -> Session
         id: id.expect("there are few"),
         worker: host.worker,
         user: "root".into(),
+        account: types::AccountName::new("root", "localhost"),
         host: "localhost".into(),
         collation_id: 255,
         ..ConnectionInfo::default()

@@ -41,6 +41,7 @@ fn run(name: &str, text: String, seed: u64) {
             id,
             worker: host.worker,
             user: "root".into(),
+            account: types::AccountName::new("root", "localhost"),
             host: "localhost".into(),
             collation_id: 255,
             multi_statements: true,

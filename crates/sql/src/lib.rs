@@ -33,5 +33,5 @@ pub use error::{SqlError, code};
 pub use result::{
     ColumnFlags, ColumnInfo, FilePiece, OkInfo, PlanColumns, ResultSink, StatusFlags,
 };
-pub use server::{Account, ConnectionId, KillKind, Server, ServerConfig, TooManyConnections};
+pub use server::{ConnectionId, KillKind, Server, ServerConfig, TooManyConnections};
 pub use session::{ConnectionInfo, KillHandle, PreparedInfo, Session};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use client::{Connection, Connections, SessionId};
-use types::{NodeId, TableId, WorkerId};
+use types::{Account, AccountName, NodeId, TableId, WorkerId};
 
 use crate::plan_cache::PlanCache;
 use crate::session::variables::Isolation;
@@ -23,6 +23,9 @@ const PLAN_CACHE_COUNT: usize = 64;
 pub type ConnectionId = u32;
 
 const CONNECTION_BITS: u32 = 22;
+
+/// More than a cluster has accounts.
+const FAST_HASHES_MAX: usize = 100_000;
 
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
@@ -89,15 +92,6 @@ pub enum KillKind {
 /// The limit `max_connections` is reached: error 1040.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyConnections;
-
-/// Password verifiers of an account; None means no password.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
-    /// SHA1(SHA1(password)): mysql_native_password.
-    pub native_hash: Option<[u8; 20]>,
-    /// SHA256(SHA256(password)): caching_sha2_password's fast path.
-    pub sha2_hash: Option<[u8; 32]>,
-}
 
 /// A line of SHOW PROCESSLIST.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,6 +197,8 @@ pub struct Server {
     prepared_count: Arc<AtomicU64>,
     /// When statistics were last made anew by ANALYZE TABLE.
     analyzed_micros: AtomicI64,
+    /// What clients have proved to this node: by account, the secret stored then and the hash of its password.
+    fast_hashes: Mutex<BTreeMap<AccountName, (Vec<u8>, [u8; 32])>>,
     state: Mutex<State>,
 }
 
@@ -250,6 +246,7 @@ impl Server {
             globals_version: AtomicU64::new(1),
             prepared_count: Arc::default(),
             analyzed_micros: AtomicI64::new(i64::MIN),
+            fast_hashes: Mutex::default(),
             state: Mutex::new(State::default()),
         })
     }
@@ -314,9 +311,20 @@ impl Server {
         });
         taken
     }
-    /// The account of a user that connects, or None. Only root exists, without a password, and only from this machine.
-    pub fn account(&self, user: &str, host_is_local: bool) -> Option<Account> {
-        (user == "root" && host_is_local).then(Account::default)
+    /// SHA256(SHA256(password)) of an account, if a client has proved its password to this node since it was set.
+    pub fn fast_hash(&self, account: &Account) -> Option<[u8; 32]> {
+        let hashes = self.fast_hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        let (secret, hash) = hashes.get(&account.name)?;
+        let is_current =
+            *secret == account.secret || account.secret_before.as_ref() == Some(secret);
+        is_current.then_some(*hash)
+    }
+    pub fn keep_fast_hash(&self, account: &Account, hash: [u8; 32]) {
+        let mut hashes = self.fast_hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        if FAST_HASHES_MAX <= hashes.len() {
+            hashes.clear();
+        }
+        hashes.insert(account.name.clone(), (account.secret.clone(), hash));
     }
     /// Adds a connection that has a socket but may not have logged in yet.
     pub fn register(

@@ -26,6 +26,7 @@
 //!                          (the hidden table `sequences` is there before any other)
 //! s1: commit | rollback | undo 2 | cancel | close
 //! s1: create t | drop t | rename t u | truncate t | index t | publish t | unindex t [as by_w] | give_up_index
+//! s1: accounts 0 a b         puts accounts in the place of those of their names, if the accounts have had no change yet
 //! s1: create c copy t | copy t c delete_only, building or closed | replace t   the steps of a table that is rewritten
 //! s1: report locks | holdings | sessions | deadlocks    asks all nodes
 //! s1: outcome t3.1 shard 0 asks all nodes what became of that transaction of node 3's, of its boot that is over if one is
@@ -82,8 +83,8 @@ use storage::PAGE_SIZE;
 use types::convert::EvalSettings;
 use types::hash::{bucket_of, hash64};
 use types::{
-    Address, ClusterId, Collation, CommitId, Incarnation, IndexId, Lineage, NodeId, SchemaVersion,
-    ShardId, TableId, TransactionId, View, WorkerId,
+    Account, AccountName, Address, ClusterId, Collation, CommitId, Incarnation, IndexId, Lineage,
+    NodeId, SchemaVersion, ShardId, TableId, TransactionId, View, WorkerId,
 };
 
 use crate::cluster::{Cluster, Flight, Link, MEMORY_LIMIT_BYTES, Pattern, Sent, Setup, TICK};
@@ -512,6 +513,11 @@ impl Player {
                 let (table, index) = (self.table(table), IndexId(1));
                 change(SchemaChange::DropIndex { table, index, name })
             }
+            ["accounts", version, names @ ..] => change(SchemaChange::ChangeAccounts {
+                drop: Vec::new(),
+                put: names.iter().map(|of| Account::new(AccountName::new(of, "%"))).collect(),
+                version: number(version) as u64,
+            }),
             ["give_up_index"] => Request::GiveUpIndex,
             ["rename", table, to] => change(SchemaChange::RenameTable {
                 id: self.table(table),

@@ -343,6 +343,14 @@ impl Names {
 
     fn change(&self, change: &SchemaChange) -> String {
         match change {
+            SchemaChange::ChangeAccounts { drop, put, version } => {
+                let names = |names: Vec<String>| names.join(" ");
+                format!(
+                    "accounts {version}: drop [{}] put [{}]",
+                    names(drop.iter().map(ToString::to_string).collect()),
+                    names(put.iter().map(|account| account.name.to_string()).collect())
+                )
+            }
             SchemaChange::CreateDatabase { name, .. } => format!("create database {name}"),
             SchemaChange::DropDatabase { name } => format!("drop database {name}"),
             SchemaChange::CreateTable(table) => format!("create table {}", table.name),

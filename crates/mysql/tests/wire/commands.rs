@@ -251,12 +251,12 @@ fn change_user() {
     let mut peer = Peer::logged_in(0);
     peer.command(b"\x16SELECT ?");
     peer.read_all();
-    let mut payload = b"\x11ann\0\x14".to_vec();
+    let mut payload = b"\x11nat\0\x14".to_vec();
     payload.extend_from_slice(&crate::login::native_token(PASSWORD));
     payload.extend_from_slice(b"shop\0\x2d\0mysql_native_password\0");
     peer.command(&payload);
     assert_eq!(peer.read(), (1, OK.to_vec()));
-    assert!(peer.logged("change to ann Some(\"shop\")"));
+    assert!(peer.logged("change to nat Some(\"shop\")"));
     peer.command(b"\x17\x01\0\0\0\0\x01\0\0\0\0\x01\x01\0\x07");
     assert_eq!(peer.read_error().0, 1243);
     payload[6] ^= 1;

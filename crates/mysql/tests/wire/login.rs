@@ -79,9 +79,9 @@ fn the_ways_in_at_once() {
         (b"root", Vec::new(), None, true),
         (b"root", vec![0], None, true),
         (b"root", Vec::new(), NATIVE, true),
-        (b"ann", native_token(PASSWORD), NATIVE, false),
+        (b"nat", native_token(PASSWORD), NATIVE, false),
         (b"nat", native_token(PASSWORD), NATIVE, true),
-        (b"ann", sha2_token(PASSWORD), None, false),
+        (b"sha", sha2_token(PASSWORD), None, false),
         (b"sha", sha2_token(PASSWORD), None, true),
     ];
     for (user, token, plugin, is_local) in cases {
@@ -109,7 +109,7 @@ fn switching_plugins() {
     let cases: [Case; 4] = [
         (b"nat", b"caching_sha2_password", b"mysql_native_password", native_token(PASSWORD)),
         (b"sha", b"mysql_native_password", b"caching_sha2_password", sha2_token(PASSWORD)),
-        (b"ann", b"client_ed25519", b"caching_sha2_password", sha2_token(PASSWORD)),
+        (b"sha", b"client_ed25519", b"caching_sha2_password", sha2_token(PASSWORD)),
         (b"root", b"dialog", b"caching_sha2_password", Vec::new()),
     ];
     for (user, plugin_first, plugin_wanted, token) in cases {
@@ -190,7 +190,7 @@ fn no_oracle_for_user_names() {
         let mut peer = Peer::new(with_rsa(), tcp(false));
         peer.read();
         peer.send_packet(1, &response(BASE, user, token, plugin));
-        for sequence in [3, 5, 7] {
+        for sequence in [3, 5, 7, 9] {
             if !peer.is_done() {
                 peer.send_packet(sequence, second);
             }
@@ -201,11 +201,11 @@ fn no_oracle_for_user_names() {
     for token in [Vec::new(), vec![0], vec![7], native_token(b"x"), sha2_token(b"x"), vec![1; 255]]
     {
         for plugin in [None, NATIVE, Some(&b"dialog"[..]), Some(&b""[..])] {
-            for second in [&b"secret\0"[..], &[2], &[9; 256], b""] {
-                let known = transcript(b"ann", &token, plugin, second);
+            for second in [&b"Secret\0"[..], &[2], &[9; 256], b""] {
+                let known = transcript(b"new", &token, plugin, second);
                 let unknown = transcript(b"eve", &token, plugin, second);
                 assert_eq!(error_of(known.last().unwrap()), Some((1045, "28000".into())));
-                assert_eq!(known, unknown_as(&unknown, b"eve", b"ann"));
+                assert_eq!(known, unknown_as(&unknown, b"eve", b"new"));
             }
         }
     }
@@ -229,7 +229,7 @@ fn the_ways_not_in() {
         let mut peer = Peer::new(ConnectionConfig::default(), tcp(is_local));
         peer.read();
         peer.send_packet(1, &response(BASE, user, token, plugin));
-        for sequence in [3, 5] {
+        for sequence in [3, 5, 7] {
             if !peer.is_done() {
                 peer.read();
                 peer.send_packet(sequence, token);
@@ -247,8 +247,8 @@ fn the_ways_not_in() {
     refused(b"\xff\xfe", b"", None, true);
     for length in [0, 1, 19, 20, 21, 31, 32, 33, 254, 255] {
         let token = vec![0; length];
-        refused(b"ann", &token, None, true);
-        refused(b"ann", &token, NATIVE, true);
+        refused(b"sha", &token, None, true);
+        refused(b"nat", &token, NATIVE, true);
     }
     let mut random = 7u64;
     let config = Arc::new(ConnectionConfig::default());
@@ -259,7 +259,7 @@ fn the_ways_not_in() {
         });
         let mut peer = Peer::with_config(config.clone(), tcp(false));
         peer.received.clear();
-        peer.send_packet(1, &response(BASE, b"ann", &token, NATIVE));
+        peer.send_packet(1, &response(BASE, b"nat", &token, NATIVE));
         assert!(!peer.connection.is_authenticated());
         assert_eq!(peer.read_error().0, 1045);
     }
@@ -276,11 +276,53 @@ fn the_message_of_a_refusal() {
     assert_eq!(&payload[9..], expected.as_bytes());
     let mut peer = Peer::local();
     peer.read();
-    peer.send_packet(1, &response(BASE, &[b'x'; 5000], &[1; 20], NATIVE));
+    peer.send_packet(1, &response(BASE, &[b'x'; 5000], &[1; 20], None));
+    assert_eq!(peer.read(), (2, vec![1, 4]), "the password is asked for");
+    peer.send_packet(3, b"a\0");
     let payload = peer.read_payload();
     let message = String::from_utf8(payload[9..].to_vec()).unwrap();
     assert!(message.len() < 250);
     assert!(message.ends_with("'@'localhost' (using password: YES)"));
+}
+
+/// A client proves the password itself once; the node keeps the hash. A former password that was retained works, too.
+#[test]
+fn the_full_exchange() {
+    for user in [b"new", b"two"] {
+        let mut peer = Peer::new(ConnectionConfig::default(), Transport::UnixSocket);
+        peer.read();
+        peer.send_packet(1, &response(BASE, user, &sha2_token(PASSWORD), None));
+        assert_eq!(peer.read(), (2, vec![1, 4]));
+        peer.send_packet(3, b"secret\0");
+        assert_eq!(peer.read().1, [0, 0, 0, 2, 0, 0, 0]);
+        assert!(peer.logged(&format!("keep hash of {}@%", String::from_utf8_lossy(user))));
+    }
+}
+
+/// What an account demands besides its password is refused behind it: whoever does not have that sees a wrong password.
+#[test]
+fn accounts_that_are_not_usable() {
+    let cases: [(&[u8], u16); 2] = [(b"locked", 3118), (b"expired", 1862)];
+    for (user, code) in cases {
+        for (password, error) in [(PASSWORD, code), (&b"wrong"[..], 1045)] {
+            let mut peer = Peer::local();
+            peer.read();
+            peer.send_packet(1, &response(BASE, user, &sha2_token(password), None));
+            assert_eq!(peer.read().1[0], 1);
+            if password != PASSWORD {
+                peer.send_packet(3, b"wrong\0");
+            }
+            assert_eq!(peer.read_error().0, error, "{user:?} {password:?}");
+            peer.assert_closed();
+        }
+    }
+    for user in [&b"tls"[..], b"nobody"] {
+        let mut peer = Peer::local();
+        peer.read();
+        peer.send_packet(1, &response(BASE, user, b"", None));
+        assert_eq!(peer.read_error().0, 1045, "{user:?}");
+        peer.assert_closed();
+    }
 }
 
 /// What the client said of itself reaches the session; a database that is not there ends the connection with 1049.

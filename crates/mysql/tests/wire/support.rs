@@ -13,18 +13,20 @@ use mysql::capabilities as cap;
 use mysql::limits::{CHUNK_MAX, HEADER_SIZE};
 use mysql::{Backend, Connection, ConnectionConfig, ConnectionStart, Host, Transport};
 use sql::{
-    Account, ColumnFlags, ColumnInfo, ConnectionId, ConnectionInfo, KillKind, OkInfo, PreparedInfo,
+    ColumnFlags, ColumnInfo, ConnectionId, ConnectionInfo, KillKind, OkInfo, PreparedInfo,
     ResultSink, SqlError, StatusFlags,
 };
+use types::account::{AuthPlugin, ClientHost, TlsRequirement};
 use types::{
-    Collation, ColumnType, Date, DateTime, Decimal, IntWidth, Time, Value, ValueRef, WorkerId,
+    Account, AccountName, Collation, ColumnType, Date, DateTime, Decimal, IntWidth, Time, Value,
+    ValueRef, WorkerId,
 };
 
 /// What happened behind the connection, one line each.
 pub type Log = Rc<RefCell<Vec<String>>>;
 
-/// A node with accounts: root without a password, `ann` with one for both plugins, `nat` for native only, `sha` for sha2
-/// only. The password is "secret" each time.
+/// A node with accounts: root without a password, `nat` with mysql_native_password, the others with
+/// caching_sha2_password, whose hash the node knows for some. The password is "secret" each time.
 pub struct ScriptedHost {
     pub log: Log,
 }
@@ -36,16 +38,37 @@ impl Host for ScriptedHost {
     fn version(&self) -> &str {
         "8.0.40-test"
     }
-    fn account(&self, user: &str, host_is_local: bool) -> Option<Account> {
-        let native_hash = Some(mysql::auth::native_stored(PASSWORD));
-        let sha2_hash = Some(mysql::auth::sha2_stored(PASSWORD));
-        match user {
-            "root" => host_is_local.then(Account::default),
-            "ann" => Some(Account { native_hash, sha2_hash }),
-            "nat" => Some(Account { native_hash, sha2_hash: None }),
-            "sha" => Some(Account { native_hash: None, sha2_hash }),
-            _ => None,
-        }
+    fn account(&self, user: &str, host: ClientHost) -> Option<Arc<Account>> {
+        let account = Account::new(AccountName::new(user, "%"));
+        let sha2 = || types::password::sha2_text(PASSWORD, &[7; 20]);
+        let native = || types::password::native_text(PASSWORD).into_bytes();
+        let account = match user {
+            "root" if host.is_local => account,
+            "nat" => Account { plugin: AuthPlugin::Native, secret: native(), ..account },
+            "sha" | "new" => Account { secret: sha2(), ..account },
+            "locked" => Account { secret: sha2(), is_locked: true, ..account },
+            "expired" => Account { secret: sha2(), is_expired: true, ..account },
+            "two" => Account {
+                secret: types::password::sha2_text(b"other", &[8; 20]),
+                secret_before: Some(sha2()),
+                ..account
+            },
+            "tls" => Account { tls: TlsRequirement::Ssl, ..account },
+            "nobody" => Account { plugin: AuthPlugin::NoLogin, ..account },
+            _ => return None,
+        };
+        Some(Arc::new(account))
+    }
+    fn fast_hash(&self, account: &Account) -> Option<[u8; 32]> {
+        let is_known = matches!(&*account.name.user, "sha" | "locked" | "expired");
+        is_known.then(|| types::password::sha2_fast_hash(PASSWORD))
+    }
+    fn keep_fast_hash(&self, account: &Account, hash: [u8; 32]) {
+        assert_eq!(hash, types::password::sha2_fast_hash(PASSWORD));
+        self.log.borrow_mut().push(format!("keep hash of {}", account.name));
+    }
+    async fn password_matches(&self, password: Vec<u8>, stored: Vec<Vec<u8>>) -> bool {
+        stored.iter().any(|text| types::password::sha2_text_matches(&password, text))
     }
     fn open(&mut self, info: ConnectionInfo) -> Result<Scripted, SqlError> {
         self.log.borrow_mut().push(format!(

@@ -59,7 +59,7 @@ use std::task::{Poll, Waker};
 use client::Refusal;
 use types::charset::names;
 use types::convert::{SqlWarning, WarningLevel, to_text};
-use types::{Charset, Collation, SqlMode, TableId, Value, WorkerId};
+use types::{AccountName, Charset, Collation, SqlMode, TableId, Value, WorkerId};
 
 use crate::bind::{Environment, SessionValues};
 use crate::error::{SqlError, code};
@@ -81,6 +81,8 @@ pub struct ConnectionInfo {
     pub id: ConnectionId,
     pub worker: WorkerId,
     pub user: String,
+    /// CURRENT_USER(): the account that the client has proved to be.
+    pub account: AccountName,
     /// The client's host as SHOW PROCESSLIST and USER() show it: "localhost", or its address.
     pub host: String,
     pub database: Option<String>,
@@ -656,7 +658,7 @@ impl SessionValues for Session {
         format!("{}@{host}", self.info.user)
     }
     fn current_user(&self) -> String {
-        format!("{}@localhost", self.info.user)
+        self.info.account.to_string()
     }
     fn version(&self) -> String {
         self.server.config().version_text.clone()
