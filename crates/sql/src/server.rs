@@ -197,10 +197,13 @@ pub struct Server {
     prepared_count: Arc<AtomicU64>,
     /// When statistics were last made anew by ANALYZE TABLE.
     analyzed_micros: AtomicI64,
-    /// What clients have proved to this node: by account, the secret stored then and the hash of its password.
-    fast_hashes: Mutex<BTreeMap<AccountName, (Vec<u8>, [u8; 32])>>,
+    /// What clients have proved to this node.
+    fast_hashes: Mutex<BTreeMap<AccountName, FastHash>>,
     state: Mutex<State>,
 }
+
+/// What an account stored when a client proved its password, and SHA256(SHA256(password)).
+type FastHash = (Vec<u8>, [u8; 32]);
 
 /// One of the prepared statements of all sessions.
 pub struct CountedPrepared(Arc<AtomicU64>);
