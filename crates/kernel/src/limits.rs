@@ -245,11 +245,12 @@ pub const PARTS_IN_FLIGHT_MAX: usize = 2;
 /// Versions dropped and index entries made in one step of a shard's housekeeping: a twentieth of a millisecond, which whoever
 /// waits behind it hardly notices.
 pub const UPKEEP_ROWS_MAX: usize = 64;
-/// Steps of that kind which build the indexes of a shard in a tick, while sessions use the node: some twentieth of the time of a
+/// Steps of that kind which build the indexes of a shard in a tick, while sessions use the node: some seventh of the time of a
 /// worker of four shards.
-pub const BUILD_STEPS_WHEN_USED: u32 = 1;
-/// Time for which a node counts as used by sessions after an operation of theirs.
-pub const USED_FOR_US: u64 = 2 * TICK_INTERVAL_US;
+pub const BUILD_STEPS_WHEN_USED: u32 = 3;
+/// Time for which a node counts as used by sessions after an operation of theirs. Longer than the gaps of some ten transactions
+/// a second: in such a gap a build would take all cores, and the next client would wait for one.
+pub const USED_FOR_US: u64 = 200_000;
 /// Rows of a record of a copy, and its bytes without the last row.
 pub const FILL_ROWS_MAX: usize = 64;
 pub const FILL_BYTES_MAX: usize = 64 << 10;
