@@ -57,6 +57,12 @@ const FORBIDDEN_EXCEPT: &[(&str, &str, &str)] = &[
         "a constant of the build",
     ),
     (
+        "crates/mysql/src/connection.rs",
+        "std::net::SocketAddr",
+        "an address with a text form, no socket",
+    ),
+    ("crates/types/src/account.rs", "std::net::IpAddr", "a number with a text form, no socket"),
+    (
         "crates/types/src/expr/functions/network.rs",
         "std::net::Ipv4Addr",
         "a number with a text form, no socket",
