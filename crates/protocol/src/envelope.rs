@@ -14,7 +14,7 @@ use types::{Address, ClusterId, GroupId, Incarnation, Lineage, View};
 use crate::Message;
 
 /// Changes with the first release in which the byte form of any message is another one than in the release before.
-pub const PROTOCOL_VERSION: u16 = 9;
+pub const PROTOCOL_VERSION: u16 = 10;
 const MAGIC: u16 = 0x534b;
 
 /// Messages that belong to no node group's view: the control plane and reports.
