@@ -5,7 +5,7 @@
 //!   caching_sha2_password   known = SHA256(SHA256(p))    token = SHA256(p) xor SHA256(known . scramble)
 //! ```
 //!
-//! The server undoes the xor, hashes once more and compares with what it knows, in constant time. A token of another
+//! The server undoes the xor, hashes once more and compares with the hash that it has, in constant time. A token of another
 //! length than its hash never matches: the comparison that took the shorter length let one in 256 through in 2012.
 //!
 //! When the token of caching_sha2_password does not match, the client may send the password itself: in the clear on TLS

@@ -24,9 +24,10 @@ pub trait Host: 'static {
     fn account(&self, user: &str, host: ClientHost) -> Option<Arc<Account>>;
     /// SHA256(SHA256(password)) of an account, if a client has proved its password to this node.
     fn fast_hash(&self, account: &Account) -> Option<[u8; 32]>;
-    fn keep_fast_hash(&self, account: &Account, hash: [u8; 32]);
-    /// Is the password one of those that these texts of caching_sha2_password were made of? On another thread.
-    async fn password_matches(&self, password: Vec<u8>, stored: Vec<Vec<u8>>) -> bool;
+    /// Keeps that hash for as long as the account stores this secret.
+    fn keep_fast_hash(&self, account: &Account, secret: Vec<u8>, hash: [u8; 32]);
+    /// The text of caching_sha2_password that was made of this password. Computed on another thread.
+    async fn matching_secret(&self, password: Vec<u8>, stored: Vec<Vec<u8>>) -> Option<Vec<u8>>;
     /// Called once at most, when the user has proved to be who it says.
     fn open(&mut self, info: ConnectionInfo) -> Result<Self::Session, SqlError>;
     /// The connection is gone.
@@ -89,16 +90,12 @@ impl Host for SqlHost {
     fn fast_hash(&self, account: &Account) -> Option<[u8; 32]> {
         self.server.fast_hash(account)
     }
-    fn keep_fast_hash(&self, account: &Account, hash: [u8; 32]) {
-        self.server.keep_fast_hash(account, hash);
+    fn keep_fast_hash(&self, account: &Account, secret: Vec<u8>, hash: [u8; 32]) {
+        self.server.keep_fast_hash(account, secret, hash);
     }
-    async fn password_matches(&self, password: Vec<u8>, stored: Vec<Vec<u8>>) -> bool {
-        let compare = move || {
-            let matches = stored.iter().map(|text| sha2_text_matches(&password, text));
-            // All are compared, whichever it is.
-            matches.fold(false, |any, matches| any | matches)
-        };
-        self.node.compute(compare).await.unwrap_or(false)
+    async fn matching_secret(&self, password: Vec<u8>, stored: Vec<Vec<u8>>) -> Option<Vec<u8>> {
+        let compare = move || stored.into_iter().find(|text| sha2_text_matches(&password, text));
+        self.node.compute(compare).await.ok().flatten()
     }
     fn open(&mut self, info: ConnectionInfo) -> Result<sql::Session, SqlError> {
         let client = self.client.take().expect("a connection opens one session");

@@ -11,8 +11,8 @@
 //! Which of these steps a client sees depends on its own packets and on an account's plugin, never on whether the account
 //! exists: an unknown user walks the way of caching_sha2_password with a hash that nothing matches.
 //!
-//! What the account demands besides (TLS, not to be locked) is checked behind the password: who does not have that learns
-//! nothing of the account.
+//! The server checks the account's other demands (TLS, no lock) behind the password, so that a client without the password
+//! learns nothing of the account.
 
 use std::sync::Arc;
 
@@ -59,8 +59,8 @@ const DECOY_HASH: [u8; 32] = [0; 32];
 const DECOY_TEXT: &[u8] = b"$A$005$...............................................................";
 
 impl<H: Host> Task<H> {
-    /// Returns the account when the user has proved to be who it says. Otherwise an error has been sent, 1045 where the
-    /// password was wrong.
+    /// Returns the account when the client has proved its password. Otherwise the client has got an error, 1045 for a wrong
+    /// password.
     pub(crate) async fn log_in(
         &mut self,
         response: &HandshakeResponse,
@@ -147,14 +147,10 @@ impl<H: Host> Task<H> {
         if stored.is_empty() {
             stored.push(DECOY_TEXT.to_vec());
         }
-        let matches = self.host.password_matches(password.to_vec(), stored).await;
-        match account {
-            Some(account) if matches => {
-                self.host.keep_fast_hash(account, password::sha2_fast_hash(password));
-                true
-            }
-            _ => false,
-        }
+        let secret = self.host.matching_secret(password.to_vec(), stored).await;
+        let (Some(account), Some(secret)) = (account, secret) else { return false };
+        self.host.keep_fast_hash(account, secret, password::sha2_fast_hash(password));
+        true
     }
 
     /// Has the connection the TLS that the account demands? No client shows a certificate.

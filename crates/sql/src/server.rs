@@ -322,12 +322,13 @@ impl Server {
             *secret == account.secret || account.secret_before.as_ref() == Some(secret);
         is_current.then_some(*hash)
     }
-    pub fn keep_fast_hash(&self, account: &Account, hash: [u8; 32]) {
+    /// Keeps the hash of the password that `secret` was made of, which may be a former one that the account retains.
+    pub fn keep_fast_hash(&self, account: &Account, secret: Vec<u8>, hash: [u8; 32]) {
         let mut hashes = self.fast_hashes.lock().unwrap_or_else(PoisonError::into_inner);
         if FAST_HASHES_MAX <= hashes.len() {
             hashes.clear();
         }
-        hashes.insert(account.name.clone(), (account.secret.clone(), hash));
+        hashes.insert(account.name.clone(), (secret, hash));
     }
     /// Adds a connection that has a socket but may not have logged in yet.
     pub fn register(

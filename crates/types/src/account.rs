@@ -1,9 +1,9 @@
-//! Accounts, roles and privileges: who may connect, and what a statement of theirs may do.
+//! Accounts, roles and privileges: the users that may connect, and the privileges of their statements.
 //!
 //! [`Accounts`] is part of the [`Catalogue`](crate::Catalogue): every node has it, and a change is acknowledged when every
 //! node uses it. An account is `'user'@'host'`; a role is an account that is locked and has no password.
 //!
-//! Privileges are held at four levels, each of which grants what is below it, too:
+//! A privilege has one of four levels, and covers the levels below it:
 //!
 //! ```text
 //!   global  ->  database (a pattern)  ->  table  ->  column
@@ -20,10 +20,6 @@ use std::sync::Arc;
 use crate::wire::Wire;
 use crate::{wire_enum, wire_struct};
 
-/// Bytes of a user's name and of a host, at most (MySQL's 32 and 255 characters).
-pub const USER_LENGTH_MAX: usize = 32;
-pub const HOST_LENGTH_MAX: usize = 255;
-
 /// A set of static privileges.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct PrivilegeSet(pub u64);
@@ -36,7 +32,7 @@ macro_rules! privileges {
             /// All static privileges, GRANT OPTION included.
             pub const ALL: PrivilegeSet = PrivilegeSet(0 $(| 1 << $bit)*);
         }
-        /// Each static privilege, its name, and what it is for, in the order of SHOW GRANTS.
+        /// Each static privilege, its name, and its context (SHOW PRIVILEGES), in the order of SHOW GRANTS.
         pub const STATIC_PRIVILEGES: &[(PrivilegeSet, &str, &str)] = &[
             $((PrivilegeSet::$constant, $name, $context),)*
         ];
@@ -217,7 +213,7 @@ impl std::fmt::Display for AccountName {
     }
 }
 
-/// How a client proves who it is.
+/// The method by which a client authenticates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthPlugin {
     CachingSha2,
@@ -637,20 +633,6 @@ impl Accounts {
         }
         privileges
     }
-    /// May the first one be granted the second without a circle? True if the second has the first, or is it.
-    pub fn has_role(&self, account: &AccountName, role: &AccountName) -> bool {
-        let mut known = BTreeSet::new();
-        let mut next = vec![account];
-        while let Some(name) = next.pop() {
-            if name == role {
-                return true;
-            }
-            if let Some(of) = self.get(name).filter(|_| known.insert(name)) {
-                next.extend(of.grants.roles.keys());
-            }
-        }
-        false
-    }
 }
 
 /// What a session may do.
@@ -918,7 +900,6 @@ mod tests {
         let with_role = all.privileges(&name("u"), &[name("r")]);
         assert_eq!(with_role.global, P::PROCESS);
         assert_eq!(with_role.on_database("shop1"), P::SELECT | P::DROP | P::PROCESS);
-        assert!(all.has_role(&name("u"), &name("s")) && !all.has_role(&name("s"), &name("u")));
     }
 
     #[test]

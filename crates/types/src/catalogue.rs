@@ -35,8 +35,7 @@ pub struct Catalogue {
 const CATALOGUE_HAS_VIEWS: u32 = 1 << 31;
 const CATALOGUE_HAS_ACCOUNTS: u32 = 1 << 30;
 
-/// A catalogue without views has the bytes that it had before there were views; one whose accounts nobody has changed, those from
-/// before there were accounts.
+/// Views and changed accounts follow the other fields only where there are any, so that older catalogues decode.
 impl Wire for Catalogue {
     fn encode(&self, out: &mut Vec<u8>) {
         assert!(self.temporary.is_empty(), "a session's own tables stay with it");

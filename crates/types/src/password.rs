@@ -5,8 +5,8 @@
 //!   caching_sha2_password    $A$005$<salt><hash>     SHA-256 crypt of 5 * 1000 rounds: 20 bytes and 43 characters
 //! ```
 //!
-//! The second one is made to be slow: some 2 ms of CPU. A node remembers SHA256(SHA256(password)) of those who have proved
-//! a password, for the fast exchange of their next logins; that hash is in its memory only.
+//! The second one takes some 2 ms of CPU, by design. When a client has proved its password, the node keeps
+//! SHA256(SHA256(password)) in memory for the fast exchange of later logins.
 //!
 //! Source: U. Drepper, "Unix crypt using SHA-256 and SHA-512", with MySQL's salt of 20 bytes.
 

@@ -63,12 +63,13 @@ impl Host for ScriptedHost {
         let is_known = matches!(&*account.name.user, "sha" | "locked" | "expired");
         is_known.then(|| types::password::sha2_fast_hash(PASSWORD))
     }
-    fn keep_fast_hash(&self, account: &Account, hash: [u8; 32]) {
+    fn keep_fast_hash(&self, account: &Account, secret: Vec<u8>, hash: [u8; 32]) {
+        assert!(types::password::sha2_text_matches(PASSWORD, &secret));
         assert_eq!(hash, types::password::sha2_fast_hash(PASSWORD));
         self.log.borrow_mut().push(format!("keep hash of {}", account.name));
     }
-    async fn password_matches(&self, password: Vec<u8>, stored: Vec<Vec<u8>>) -> bool {
-        stored.iter().any(|text| types::password::sha2_text_matches(&password, text))
+    async fn matching_secret(&self, password: Vec<u8>, stored: Vec<Vec<u8>>) -> Option<Vec<u8>> {
+        stored.into_iter().find(|text| types::password::sha2_text_matches(&password, text))
     }
     fn open(&mut self, info: ConnectionInfo) -> Result<Scripted, SqlError> {
         self.log.borrow_mut().push(format!(
