@@ -483,6 +483,23 @@ fn whole<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
+    /// The hash of a retained password is known until the account discards that password; that of another account is not.
+    #[test]
+    fn fast_hashes_go_with_their_secrets() {
+        let server = Server::new(ServerConfig::default());
+        let retaining = Account {
+            secret: vec![1],
+            secret_before: Some(vec![2]),
+            ..Account::new(AccountName::new("a", "%"))
+        };
+        server.keep_fast_hash(&retaining, vec![2], [7; 32]);
+        assert_eq!(server.fast_hash(&retaining), Some([7; 32]));
+        let discarded = Account { secret_before: None, ..retaining.clone() };
+        assert_eq!(server.fast_hash(&discarded), None);
+        let other = Account { name: AccountName::new("b", "%"), ..retaining };
+        assert_eq!(server.fast_hash(&other), None);
+    }
+
     /// KILL reaches the worker that owns the connection, once, and wakes it; ids are not reused while they live.
     #[test]
     fn kills_reach_their_worker() {
